@@ -1,4 +1,4 @@
-/* Elementwise arithmetic: a + b, a - b, a · b and a / b with broadcasting, and functions of one tensor.
+/* Elementwise operations: of two tensors and where, with broadcasting, and functions of one tensor.
  *
  * Bound by memory, except exp, log, tanh and pow: about 2.5 ns an element for exp and tanh, 1 for pow with
  * another whole exponent from -8 to 8 than 2, 3 and -1. log, and pow with other exponents than these, 0.5 and
@@ -8,26 +8,33 @@
 
 #include "map.h"
 
-/* Whether y and both operands are addressable: the last row of an operand begins at (rows - 1) · row. Not
- * inlined: three more copies made the WebAssembly 0.2 kB larger. */
-static __attribute__((noinline)) int fits(size_t rows, size_t cols, size_t a_row, size_t b_row)
+/* Whether an operand is addressable: its last row begins at (rows - 1) · row. Not inlined: copies in each
+ * function made the WebAssembly 0.2 kB larger. */
+static __attribute__((noinline)) int fits(size_t rows, size_t cols, size_t row)
 {
-    const size_t last = rows > 1 ? rows - 1 : 0;
-    return gpt_fits(rows, cols) && gpt_fits(rows, a_row) && gpt_fits(rows, b_row) &&
-           gpt_floats_sum(last * a_row, cols) != GPT_TOO_MANY &&
-           gpt_floats_sum(last * b_row, cols) != GPT_TOO_MANY;
+    return gpt_fits(rows, row) && gpt_floats_sum((rows > 1 ? rows - 1 : 0) * row, cols) != GPT_TOO_MANY;
 }
 
 GPT_INLINE v128_t add(v128_t a, v128_t b) { return wasm_f32x4_add(a, b); }
 GPT_INLINE v128_t sub(v128_t a, v128_t b) { return wasm_f32x4_sub(a, b); }
 GPT_INLINE v128_t mul(v128_t a, v128_t b) { return wasm_f32x4_mul(a, b); }
 GPT_INLINE v128_t divide(v128_t a, v128_t b) { return wasm_f32x4_div(a, b); }
+GPT_INLINE v128_t maximum(v128_t a, v128_t b) { return wasm_f32x4_max(a, b); }
+GPT_INLINE v128_t minimum(v128_t a, v128_t b) { return wasm_f32x4_min(a, b); }
 
-/* y = operation(a, b) with broadcasting. Inlined into each of the four functions. */
+/* A comparison gives lanes of ones or zeros; here 1 and 0. */
+GPT_INLINE v128_t one_where(v128_t holds) { return wasm_v128_and(holds, wasm_f32x4_splat(1.0f)); }
+GPT_INLINE v128_t equal(v128_t a, v128_t b) { return one_where(wasm_f32x4_eq(a, b)); }
+GPT_INLINE v128_t unequal(v128_t a, v128_t b) { return one_where(wasm_f32x4_ne(a, b)); }
+GPT_INLINE v128_t less(v128_t a, v128_t b) { return one_where(wasm_f32x4_lt(a, b)); }
+GPT_INLINE v128_t at_most(v128_t a, v128_t b) { return one_where(wasm_f32x4_le(a, b)); }
+
+/* y = operation(a, b) with broadcasting. Inlined into each function. */
 GPT_INLINE int binary(v128_t (*operation)(v128_t, v128_t), float *y, const float *a, const float *b,
                       size_t rows, size_t cols, size_t a_row, size_t a_col, size_t b_row, size_t b_col)
 {
-    const int status = gpt_check(y && a && b, fits(rows, cols, a_row, b_row), a_col <= 1 && b_col <= 1);
+    const int can_address = gpt_fits(rows, cols) && fits(rows, cols, a_row) && fits(rows, cols, b_row);
+    const int status = gpt_check(y && a && b, can_address, a_col <= 1 && b_col <= 1);
     if (status) return status;
     if (cols == 0) return GPT_OK;
     for (size_t r = 0; r < rows; r++) {
@@ -69,6 +76,69 @@ int gpt_div(float *y, const float *a, const float *b, size_t rows, size_t cols, 
     return binary(divide, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
 }
 
+int gpt_maximum(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                size_t a_col, size_t b_row, size_t b_col)
+{
+    return binary(maximum, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
+}
+
+int gpt_minimum(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
+                size_t a_col, size_t b_row, size_t b_col)
+{
+    return binary(minimum, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
+}
+
+int gpt_eq(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
+           size_t b_row, size_t b_col)
+{
+    return binary(equal, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
+}
+
+int gpt_ne(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
+           size_t b_row, size_t b_col)
+{
+    return binary(unequal, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
+}
+
+int gpt_lt(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
+           size_t b_row, size_t b_col)
+{
+    return binary(less, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
+}
+
+int gpt_le(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
+           size_t b_row, size_t b_col)
+{
+    return binary(at_most, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
+}
+
+int gpt_where(float *y, const float *condition, const float *a, const float *b, size_t rows, size_t cols,
+              size_t condition_row, size_t condition_col, size_t a_row, size_t a_col, size_t b_row,
+              size_t b_col)
+{
+    const int can_address = gpt_fits(rows, cols) && fits(rows, cols, condition_row) &&
+                            fits(rows, cols, a_row) && fits(rows, cols, b_row);
+    const int status =
+        gpt_check(y && condition && a && b, can_address, condition_col <= 1 && a_col <= 1 && b_col <= 1);
+    if (status) return status;
+    if (cols == 0) return GPT_OK;
+    for (size_t r = 0; r < rows; r++) {
+        const float *k_r = condition + r * condition_row, *a_r = a + r * a_row, *b_r = b + r * b_row;
+        float *y_r = y + r * cols;
+        const v128_t k_0 = wasm_f32x4_splat(k_r[0]), a_0 = wasm_f32x4_splat(a_r[0]),
+                     b_0 = wasm_f32x4_splat(b_r[0]);
+        size_t c = 0;
+        for (; c + 4 <= cols; c += 4) {
+            const v128_t is_b =
+                wasm_f32x4_eq(condition_col ? wasm_v128_load(k_r + c) : k_0, wasm_f32x4_splat(0.0f));
+            wasm_v128_store(y_r + c, wasm_v128_bitselect(b_col ? wasm_v128_load(b_r + c) : b_0,
+                                                         a_col ? wasm_v128_load(a_r + c) : a_0, is_b));
+        }
+        for (; c < cols; c++) y_r[c] = k_r[c * condition_col] == 0.0f ? b_r[c * b_col] : a_r[c * a_col];
+    }
+    return GPT_OK;
+}
+
 GPT_INLINE v128_t square_root(v128_t x) { return wasm_f32x4_sqrt(x); }
 
 int gpt_sqrt(float *y, const float *x, size_t n) { return gpt_map(y, x, n, 0, 1, square_root); }
@@ -84,6 +154,38 @@ GPT_INLINE v128_t exp_everywhere(v128_t x)
 }
 
 int gpt_exp(float *y, const float *x, size_t n) { return gpt_map(y, x, n, 0, 1, exp_everywhere); }
+
+/* 1 + e^-x */
+GPT_INLINE v128_t one_plus_exp(v128_t x)
+{
+    return wasm_f32x4_add(wasm_f32x4_splat(1.0f), exp_everywhere(wasm_f32x4_neg(x)));
+}
+
+GPT_INLINE v128_t sigmoid(v128_t x) { return wasm_f32x4_div(wasm_f32x4_splat(1.0f), one_plus_exp(x)); }
+
+int gpt_sigmoid(float *y, const float *x, size_t n, size_t part, size_t parts)
+{
+    return gpt_map(y, x, n, part, parts, sigmoid);
+}
+
+GPT_INLINE v128_t silu(v128_t x) { return wasm_f32x4_div(x, one_plus_exp(x)); }
+
+int gpt_silu_forward(float *y, const float *x, size_t n, size_t part, size_t parts)
+{
+    return gpt_map(y, x, n, part, parts, silu);
+}
+
+GPT_INLINE v128_t silu_gradient(v128_t dy, v128_t x)
+{
+    const v128_t one = wasm_f32x4_splat(1.0f), s = sigmoid(x);
+    const v128_t slope = gpt_multiply_add(x, wasm_f32x4_sub(one, s), one);
+    return wasm_f32x4_mul(wasm_f32x4_mul(dy, s), slope);
+}
+
+int gpt_silu_backward(float *dx, const float *dy, const float *x, size_t n, size_t part, size_t parts)
+{
+    return gpt_map2(dx, dy, x, n, part, parts, silu_gradient);
+}
 
 int gpt_log(float *y, const float *x, size_t n, size_t part, size_t parts)
 {
@@ -203,4 +305,32 @@ GPT_INLINE v128_t abs_gradient(v128_t dy, v128_t x)
 int gpt_abs_backward(float *dx, const float *dy, const float *x, size_t n, size_t part, size_t parts)
 {
     return gpt_map2(dx, dy, x, n, part, parts, abs_gradient);
+}
+
+int gpt_clamp(float *y, const float *x, size_t n, float low, float high, size_t part, size_t parts)
+{
+    const int status = gpt_check(y && x, gpt_fits(n, 1), part < parts);
+    if (status) return status;
+    size_t first;
+    const size_t end = gpt_share(n, 4, part, parts, &first);
+    const v128_t least = wasm_f32x4_splat(low), most = wasm_f32x4_splat(high);
+    GPT_MAP(y, first, end, wasm_f32x4_min(wasm_f32x4_max(GPT_AT(x), least), most));
+    return GPT_OK;
+}
+
+GPT_INLINE v128_t clamp_gradient(v128_t dy, v128_t x, v128_t least, v128_t most)
+{
+    return wasm_v128_and(dy, wasm_v128_and(wasm_f32x4_ge(x, least), wasm_f32x4_le(x, most)));
+}
+
+int gpt_clamp_backward(float *dx, const float *dy, const float *x, size_t n, float low, float high,
+                       size_t part, size_t parts)
+{
+    const int status = gpt_check(dx && dy && x, gpt_fits(n, 1), part < parts);
+    if (status) return status;
+    size_t first;
+    const size_t end = gpt_share(n, 4, part, parts, &first);
+    const v128_t least = wasm_f32x4_splat(low), most = wasm_f32x4_splat(high);
+    GPT_MAP(dx, first, end, clamp_gradient(GPT_AT(dy), GPT_AT(x), least, most));
+    return GPT_OK;
 }

@@ -133,14 +133,14 @@ static void sincos_f32(float *sine, float *cosine, float x)
 }
 
 /* Box-Muller in place: y holds 16 uniforms on entry, 16 normals on return. */
-static void normal_block(float *y, float std)
+static void normal_block(float *y, float mean, float std)
 {
     for (size_t i = 0; i < NORMALS_PER_BLOCK / 2; i++) {
         const float radius = sqrtf(-2.0f * log_f32(1.0f - y[i]));
         float sine, cosine;
         sincos_f32(&sine, &cosine, 6.28318530718f * y[i + NORMALS_PER_BLOCK / 2]);
-        y[i] = radius * cosine * std;
-        y[i + NORMALS_PER_BLOCK / 2] = radius * sine * std;
+        y[i] = fused(radius * cosine, std, mean);
+        y[i + NORMALS_PER_BLOCK / 2] = fused(radius * sine, std, mean);
     }
 }
 
@@ -182,21 +182,23 @@ static double normal_f64(gpt_random *random)
     return radius * cosine;
 }
 
-int gpt_random_normal(float *y, gpt_random *random, size_t n, double std)
+int gpt_random_normal(float *y, gpt_random *random, size_t n, double mean, double std)
 {
-    const int status = gpt_check(y && random, gpt_fits(n, 1), std >= 0.0 && std < (double)INFINITY);
+    const int finite = fabs(mean) < (double)INFINITY && std >= 0.0 && std < (double)INFINITY;
+    const int status = gpt_check(y && random, gpt_fits(n, 1), finite);
     if (status) return status;
     if (n < NORMALS_PER_BLOCK) {
-        for (size_t i = 0; i < n; i++) y[i] = (float)(normal_f64(random) * std);
+        for (size_t i = 0; i < n; i++) y[i] = (float)(normal_f64(random) * std + mean);
         return GPT_OK;
     }
     for (size_t i = 0; i < n; i++) y[i] = uniform_f32(random);
-    for (size_t i = 0; i + NORMALS_PER_BLOCK <= n; i += NORMALS_PER_BLOCK) normal_block(y + i, (float)std);
+    for (size_t i = 0; i + NORMALS_PER_BLOCK <= n; i += NORMALS_PER_BLOCK)
+        normal_block(y + i, (float)mean, (float)std);
     if (n % NORMALS_PER_BLOCK) {
         /* like PyTorch, draw the last 16 elements again as one block, which overlaps the block before it */
         float *last = y + n - NORMALS_PER_BLOCK;
         for (size_t i = 0; i < NORMALS_PER_BLOCK; i++) last[i] = uniform_f32(random);
-        normal_block(last, (float)std);
+        normal_block(last, (float)mean, (float)std);
     }
     return GPT_OK;
 }

@@ -9,6 +9,7 @@
  */
 #include "gpt_layers.h"
 #include "simd.h"
+#include "sums.h"
 
 /* rows with fewer elements are summed in PyTorch's order */
 enum { SHORT_ROW = 8 };
@@ -87,6 +88,16 @@ int gpt_sum(float *sum, const float *x, size_t rows, size_t cols)
         const float *x_r = x + r * cols;
         sum[r] = cols < SHORT_ROW ? short_sum(x_r, cols) : (float)sum_f64(x_r, 0.0, cols, 0);
     }
+    return GPT_OK;
+}
+
+int gpt_sum_columns(float *sum, const float *x, size_t count, size_t rows, size_t cols, size_t part,
+                    size_t parts)
+{
+    const int status = gpt_check(sum && x, gpt_fits4(count, rows, cols, 1), part < parts);
+    if (status) return status;
+    for (size_t k = 0; k < count; k++)
+        gpt_column_sums(sum + k * cols, x + k * rows * cols, rows, cols, part, parts);
     return GPT_OK;
 }
 

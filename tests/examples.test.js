@@ -1,7 +1,10 @@
 // Each program in web/examples/ runs as it stands and prints what it should.
 // The programs import `gpt-layers` by name, as a user's would; Node finds the package they are in.
 
-/** @import { InlineConfig } from 'vite' */
+/**
+ * @import { InlineConfig } from 'vite'
+ * @import { Packed } from './lib/support.js'
+ */
 
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -16,7 +19,7 @@ import { build, createServer, preview } from 'vite'
 import { blocksOf } from './blocks.js'
 import { launch, newPage, test as browserTest } from './demo/browser.js'
 import { fileOf, gpt2Entries } from './lib/gpt2file.js'
-import { shake } from './lib/support.js'
+import { golden, shake, unpack } from './lib/support.js'
 
 await gpt.load()
 
@@ -186,6 +189,59 @@ test('gpt2.mjs says in a line what is wrong', async () => {
     assert.ok(stdout === '' || stdout === args[1], stdout)
     assert.ok(!stderr.includes('    at '), stderr)
   }
+})
+
+/** The tensor that follows a title in what a program prints. @param {string} text @param {string} title */
+const printedBelow = (text, title) => /^tensor\([^]*?\)$/m.exec(text.split(`${title}:\n`)[1])?.[0]
+/** @param {Packed} packed @returns {string} as PyTorch prints it */
+const asPrinted = (packed) => String(gpt.tensor(unpack(packed), packed.shape))
+
+test('chapters 2 to 4 of the book print PyTorch’s numbers', () => {
+  const chapters = golden('book')
+  const second = run('book/ch02.mjs')
+  assert.match(second, /^3275 characters, 948 tokens, the first of them:\n464: "The"\n4252: " sun"\n/)
+  assert.equal(printedBelow(second, 'Embedded'), asPrinted(chapters['chapter 2'].embedded))
+
+  const third = run('book/ch03.mjs')
+  for (const [name, out] of Object.entries(chapters['chapter 3'])) {
+    assert.equal(printedBelow(third, name), asPrinted(out), name)
+  }
+  assert.match(
+    third,
+    /^mask, W_query\.weight, W_key\.weight, W_value\.weight, out_proj\.weight, out_proj\.bias$/m,
+  )
+
+  const fourth = run('book/ch04.mjs')
+  assert.match(fourth, /^GPTModel\(\n {2}\(tok_emb\): Embedding\(50257, 64\)\n/)
+  const { written } = chapters['chapter 4']
+  assert.ok(fourth.endsWith(`An untrained GPT writes: ${JSON.stringify(decode(written))}\n`), fourth)
+})
+
+test('chapter 5 of the book trains with PyTorch’s losses, saves, loads and draws a text', () => {
+  const printed = run('book/ch05.mjs', '1')
+  const losses = [...printed.matchAll(/^epoch 1, step \d+: loss (.*) in training, (.*) in validation$/gm)]
+  const { evaluations } = golden('book')['chapter 5']
+  assert.equal(losses.length, 2)
+  for (const [i, [, trainLoss, valLoss]] of losses.entries()) {
+    assert.ok(Math.abs(Number(trainLoss) - evaluations[i].trainLoss) < 1e-3, printed)
+    assert.ok(Math.abs(Number(valLoss) - evaluations[i].valLoss) < 1e-3, printed)
+  }
+  assert.match(printed, /^Drawn: ".*The time has come,.*"\n$/m)
+  assert.ok(readdirSync(folder).includes('book.safetensors'))
+})
+
+test('llama.mjs shows the names of Hugging Face’s layer', () => {
+  const names = /^ {4}\(q_proj\): Linear\(in_features=32, out_features=32, bias=False\)$/m
+  assert.match(run('llama.mjs'), names)
+})
+
+test('gradient.mjs: the gradient of layer normalization is the slope', () => {
+  const printed = run('gradient.mjs')
+  const [analytic, numeric] = ['By backward', 'By differences'].map((title) =>
+    (printedBelow(printed, title) ?? '').match(/-?\d+\.\d+/g)?.map(Number),
+  )
+  assert.equal(analytic?.length, 10)
+  analytic?.forEach((slope, i) => assert.ok(Math.abs(slope - (numeric?.[i] ?? NaN)) < 1e-3, printed))
 })
 
 test('raw WebAssembly normalizes two rows', () => {

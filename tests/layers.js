@@ -34,10 +34,16 @@ const configOf = ({ rows, cols, heads }) => ({
 export const LAYERS = {
   Linear: (gpt, { rows, cols }) => [new gpt.Linear(cols, cols + 1), gpt.randn([rows, cols])],
   Conv1D: (gpt, { rows, cols }) => [new gpt.Conv1D(cols + 1, cols), gpt.randn([rows, cols])],
+  SiLU: (gpt, { rows, cols }) => [new gpt.SiLU(), gpt.randn([rows, 4 * cols])],
+  Sigmoid: (gpt, { rows, cols }) => [new gpt.Sigmoid(), gpt.randn([rows, 4 * cols])],
   ReLU: (gpt, { rows, cols }) => [new gpt.ReLU(), gpt.randn([rows, 4 * cols])],
   'GELU, tanh': (gpt, { rows, cols }) => [new gpt.GELU(), gpt.randn([rows, 4 * cols])],
   'GELU, erf': (gpt, { rows, cols }) => [new gpt.GELU({ approximate: 'none' }), gpt.randn([rows, 4 * cols])],
   LayerNorm: (gpt, { rows, cols }) => [new gpt.LayerNorm(cols), gpt.randn([rows, cols])],
+  'LayerNorm, without parameters': (gpt, { rows, cols }) => [
+    new gpt.LayerNorm(cols, { elementwiseAffine: false }),
+    gpt.randn([rows, cols]),
+  ],
   BatchNorm: (gpt, { rows, cols }) => [new gpt.BatchNorm(cols), gpt.randn([rows + 1, cols])],
   RMSNorm: (gpt, { rows, cols }) => [new gpt.RMSNorm(cols), gpt.randn([rows, cols])],
   Dropout: (gpt, { rows, cols }) => [new gpt.Dropout(0.3), gpt.randn([rows, 4 * cols])],
@@ -70,6 +76,7 @@ export const LOSSES = {
 /** @type {Record<string, (gpt: Gpt, parameters: Tensor[]) => Optimizer>} */
 export const OPTIMIZERS = {
   SGD: (gpt, parameters) => new gpt.SGD(parameters, { lr: 0.1, momentum: 0.9 }),
+  Adam: (gpt, parameters) => new gpt.Adam(parameters, { lr: 0.1, weightDecay: 0.1 }),
   AdamW: (gpt, parameters) => new gpt.AdamW(parameters, { lr: 0.1 }),
 }
 
@@ -99,6 +106,14 @@ export const TENSOR_OPERATIONS = {
   'mean, of all': (x) => x.mean(),
   max: (x) => x.max({ dim: 0 }).values,
   'max, of all': (x) => x.max(),
+  min: (x) => x.min({ dim: 1 }).values,
+  'sum, of two axes': (x, y, _, gpt) => gpt.stack([x, y], { dim: 1 }).sum({ dim: [0, 2] }),
+  std: (x) => x.std({ dim: 0 }),
+  prod: (x) => x.prod({ dim: 1 }),
+  cumsum: (x) => x.cumsum({ dim: 0 }),
+  topk: (x) => x.topk(1, { dim: 0 }).values,
+  gather: (x) => x.gather({ dim: 1, index: x.argmin({ dim: 1, keepdim: true }) }),
+  indexSelect: (x) => x.indexSelect({ dim: 0, index: [0, 0] }),
   var: (x) => x.var({ dim: 0 }),
   matmul: (x, _, z) => x.matmul(z),
   permute: (x) => x.permute([1, 0]),
@@ -129,6 +144,15 @@ export const TENSOR_OPERATIONS = {
   relu: (x) => x.relu(),
   gelu: (x) => x.gelu({ approximate: 'none' }),
   clamp: (x) => x.clamp({ max: 1 }),
+  linear: (x, y, _, gpt) => gpt.linear(x, y),
+  layerNorm: (x, y, _, gpt) => gpt.layerNorm(x, x.shape[1], y.at(0), x.at(0)),
+  'layerNorm, without parameters': (x, _, __, gpt) => gpt.layerNorm(x, x.shape[1]),
+  rmsNorm: (x, y, _, gpt) => gpt.rmsNorm(x, x.shape[1], y.at(0)),
+  embedding: (x, _, __, gpt) => gpt.embedding([0, x.shape[0] - 1, 0], x),
+  dropout: (x, _, __, gpt) => gpt.dropout(x, { p: 0.3 }),
+  scaledDotProductAttention: (x, y, _, gpt) => gpt.scaledDotProductAttention(x, y, x),
+  'scaledDotProductAttention, causal': (x, y, _, gpt) =>
+    gpt.scaledDotProductAttention(x, y, x, { isCausal: true }),
 }
 
 /**

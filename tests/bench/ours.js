@@ -35,7 +35,7 @@ export const leadBefore = (threads) => (threads > 1 ? AWAKE : 0)
 const LAYERS = {
   LayerNorm(gpt, { weights }) {
     const layer = new gpt.LayerNorm(DIM, { eps: EPS })
-    layer.scale.data.set(weights.scale)
+    layer.scale?.data.set(weights.scale)
     layer.shift?.data.set(weights.shift)
     return layer
   },

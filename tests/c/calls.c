@@ -113,10 +113,18 @@ double scalar(char kind, unsigned choice, int bad)
         const double bad_corrections[4] = {0.0, -1.0, nan, -inf};
         return bad ? bad_corrections[choice % 4] : good_corrections[choice % 6];
     }
+    case 'm': { /* a mean: finite */
+        const double means[4] = {0.0, 3.0, -1e-3, 1e30}, bad_means[3] = {nan, inf, -inf};
+        return bad ? bad_means[choice % 3] : means[choice % 4];
+    }
     case 'd': { /* a deviation: >= 0 and finite */
         const double good_deviations[4] = {1.0, 0.02, 0.0, 1e30};
         const double bad_deviations[4] = {-1.0, inf, nan, -inf};
         return bad ? bad_deviations[choice % 4] : good_deviations[choice % 4];
+    }
+    case 'v': { /* any number */
+        const double numbers[8] = {-0.5, 0.25, 0.0, -0.0, inf, -inf, nan, 1.0};
+        return numbers[choice % 8];
     }
     case '<': { /* low, and high */
         const double lows[6] = {-1.0, 0.0, -0.5, -1e30, 2.0, -3.0};
@@ -131,7 +139,7 @@ double scalar(char kind, unsigned choice, int bad)
     }
 }
 
-int can_be_bad(char kind) { return strchr("epkcdg<>", kind) != NULL; }
+int can_be_bad(char kind) { return strchr("epkcmdg<>", kind) != NULL; }
 
 /* ---- Elements ---- */
 

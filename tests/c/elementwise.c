@@ -15,12 +15,12 @@ typedef struct operation {
     binary kernel;
 } operation;
 
-enum { OPERATIONS = 4 };
+enum { OPERATIONS = 10 };
 static const operation operations[OPERATIONS] = {
-    {"add", '+', gpt_add},
-    {"sub", '-', gpt_sub},
-    {"mul", '*', gpt_mul},
-    {"div", '/', gpt_div},
+    {"add", '+', gpt_add}, {"sub", '-', gpt_sub},         {"mul", '*', gpt_mul},
+    {"div", '/', gpt_div}, {"maximum", '^', gpt_maximum}, {"minimum", 'v', gpt_minimum},
+    {"eq", '=', gpt_eq},   {"ne", '!', gpt_ne},           {"lt", '<', gpt_lt},
+    {"le", '{', gpt_le},
 };
 
 /* How an operand is read: whole, one row repeated, one column repeated, one value repeated, rows with a
@@ -46,8 +46,13 @@ static size_t span(const reading *as, size_t rows, size_t cols)
 static void one_case(const operation *op, const reading *a_as, const reading *b_as, size_t rows, size_t cols)
 {
     in_case("%s, a %s, b %s, %zu x %zu", op->name, a_as->name, b_as->name, rows, cols);
-    const float *a = random_input("a", span(a_as, rows, cols), -4.0f, 4.0f);
-    const float *b = random_input("b", span(b_as, rows, cols), -4.0f, 4.0f);
+    const size_t a_span = span(a_as, rows, cols), b_span = span(b_as, rows, cols);
+    float *a_values = work(a_span);
+    const float *b = random_input("b", b_span, -4.0f, 4.0f);
+    fill_random(a_values, a_span, -4.0f, 4.0f);
+    /* some are equal, for the comparisons */
+    for (size_t i = 0; i < a_span && i < b_span; i += 3) a_values[i] = b[i];
+    const float *a = input_of("a", a_values, a_span);
     float *y = output("y", rows * cols), *expected = output("expected", rows * cols);
     const size_t a_row = row_stride(a_as, cols), b_row = row_stride(b_as, cols);
     gpt_arithmetic_ref(op->reference, expected, a, b, rows, cols, a_row, a_as->col, b_row, b_as->col);
@@ -60,10 +65,10 @@ static void known_values(void)
 {
     static const float a[2] = {6.0f, 7.0f}, b[2] = {2.0f, -4.0f};
     static const float expected[OPERATIONS][4] = {
-        {8.0f, 9.0f, 2.0f, 3.0f},
-        {4.0f, 5.0f, 10.0f, 11.0f},
-        {12.0f, 14.0f, -24.0f, -28.0f},
-        {3.0f, 3.5f, -1.5f, -1.75f},
+        {8.0f, 9.0f, 2.0f, 3.0f},    {4.0f, 5.0f, 10.0f, 11.0f}, {12.0f, 14.0f, -24.0f, -28.0f},
+        {3.0f, 3.5f, -1.5f, -1.75f}, {6.0f, 7.0f, 6.0f, 7.0f},   {2.0f, 2.0f, -4.0f, -4.0f},
+        {0.0f, 0.0f, 0.0f, 0.0f},    {1.0f, 1.0f, 1.0f, 1.0f},   {0.0f, 0.0f, 0.0f, 0.0f},
+        {0.0f, 0.0f, 0.0f, 0.0f},
     };
     for (size_t k = 0; k < OPERATIONS; k++) {
         in_case("%s", operations[k].name);
@@ -151,6 +156,43 @@ static void works_in_place(void)
             for (size_t c = 0; c < SIZES; c++) in_place(3, sizes[c], &operations[k], &readings[i]);
 }
 
+/* Zeros of both signs choose b; all else, NaN too, chooses a. */
+static void where_of_known_values(void)
+{
+    static const float condition[6] = {0.0f, -0.0f, 1.0f, -1e-45f, NAN, INFINITY};
+    static const float a[6] = {NAN, 1.0f, -0.0f, 3.0f, 4.0f, INFINITY}, b[1] = {7.0f};
+    static const float expected[6] = {7.0f, 7.0f, -0.0f, 3.0f, 4.0f, INFINITY};
+    float *y = output("y", 6);
+    expect_status(gpt_where(y, condition, a, b, 1, 6, 6, 1, 6, 1, 0, 0), GPT_OK);
+    expect_same("y", y, expected, 6);
+    end_case();
+}
+
+static void where_agrees(void)
+{
+    for (size_t i = 0; i < READINGS * READINGS * READINGS; i++)
+        for (size_t k = 0; k < SIZES; k++) {
+            const reading *as[3] = {&readings[i % READINGS], &readings[i / READINGS % READINGS],
+                                    &readings[i / READINGS / READINGS]};
+            const size_t rows = 3, cols = sizes[k], n = span(as[0], rows, cols);
+            if (k >= SMALL_SIZES && i % 7) continue;
+            in_case("condition %s, a %s, b %s, %zu columns", as[0]->name, as[1]->name, as[2]->name, cols);
+            float *conditions = work(n);
+            for (size_t j = 0; j < n; j++) conditions[j] = random_below(2) ? random_in(-1.0f, 1.0f) : 0.0f;
+            const float *condition = input_of("condition", conditions, n);
+            const float *a = random_input("a", span(as[1], rows, cols), -4.0f, 4.0f),
+                        *b = random_input("b", span(as[2], rows, cols), -4.0f, 4.0f);
+            float *y = output("y", rows * cols), *expected = output("expected", rows * cols);
+            gpt_where_ref(expected, condition, a, b, rows, cols, row_stride(as[0], cols), as[0]->col,
+                          row_stride(as[1], cols), as[1]->col, row_stride(as[2], cols), as[2]->col);
+            expect_status(gpt_where(y, condition, a, b, rows, cols, row_stride(as[0], cols), as[0]->col,
+                                    row_stride(as[1], cols), as[1]->col, row_stride(as[2], cols), as[2]->col),
+                          GPT_OK);
+            expect_same("y", y, expected, rows * cols);
+            end_case();
+        }
+}
+
 static void sqrt_agrees(void) { unary_agrees(gpt_sqrt, gpt_sqrt_ref, 0.0f, 100.0f, 0.0); }
 
 static void sqrt_agrees_on_specials(void)
@@ -197,6 +239,10 @@ static void exp_is_relative(void)
 /* Functions of one tensor that can be cut into parts, without part and parts. */
 static int whole_log(float *y, const float *x, size_t n) { return gpt_log(y, x, n, 0, 1); }
 static int whole_tanh(float *y, const float *x, size_t n) { return gpt_tanh(y, x, n, 0, 1); }
+static int whole_sin(float *y, const float *x, size_t n) { return gpt_sin(y, x, n, 0, 1); }
+static int whole_cos(float *y, const float *x, size_t n) { return gpt_cos(y, x, n, 0, 1); }
+static int whole_sigmoid(float *y, const float *x, size_t n) { return gpt_sigmoid(y, x, n, 0, 1); }
+static int whole_silu(float *y, const float *x, size_t n) { return gpt_silu_forward(y, x, n, 0, 1); }
 static int whole_abs(float *y, const float *x, size_t n) { return gpt_abs(y, x, n, 0, 1); }
 static int whole_square(float *y, const float *x, size_t n) { return gpt_pow(y, x, n, 2.0f, 0, 1); }
 static int whole_cube(float *y, const float *x, size_t n) { return gpt_pow(y, x, n, 3.0f, 0, 1); }
@@ -211,6 +257,8 @@ static int whole_inverse_root(float *y, const float *x, size_t n) { return gpt_p
 static int whole_inverse(float *y, const float *x, size_t n) { return gpt_pow(y, x, n, -1.0f, 0, 1); }
 static int whole_power(float *y, const float *x, size_t n) { return gpt_pow(y, x, n, -1.7f, 0, 1); }
 
+static double exact_sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
+static double exact_silu(double x) { return x / (1.0 + exp(-x)); }
 static double exact_square(double x) { return x * x; }
 static double exact_cube(double x) { return x * x * x; }
 static double exact_first(double x) { return x; }
@@ -231,10 +279,16 @@ typedef struct function {
     double tolerance; /* relative */
 } function;
 
-enum { FUNCTIONS = 15 };
+enum { FUNCTIONS = 21 };
 static const function functions[FUNCTIONS] = {
     {"log", whole_log, log, 0.0f, 10.0f, 2e-7},
     {"tanh", whole_tanh, tanh, -10.0f, 10.0f, 4e-7},
+    {"sin", whole_sin, sin, -10.0f, 10.0f, 7e-8},
+    {"cos", whole_cos, cos, -10.0f, 10.0f, 7e-8},
+    {"sin of large values", whole_sin, sin, -1e9f, 1e9f, 7e-8},
+    {"cos of large values", whole_cos, cos, -1e9f, 1e9f, 7e-8},
+    {"sigmoid", whole_sigmoid, exact_sigmoid, -80.0f, 20.0f, 6e-7},
+    {"silu", whole_silu, exact_silu, -80.0f, 20.0f, 7e-7},
     {"abs", whole_abs, fabs, -10.0f, 10.0f, 0.0},
     {"x^2", whole_square, exact_square, -10.0f, 10.0f, 2e-7},
     {"x^3", whole_cube, exact_cube, -10.0f, 10.0f, 2e-7},
@@ -318,6 +372,30 @@ static void functions_of_known_values(void)
     end_case();
 }
 
+/* sin x is x up to the smallest normal number. From 2^28 on, the reduction is another one. */
+static void sin_and_cos_of_every_magnitude(void)
+{
+    const size_t n = 16;
+    float *x = work(n), *y = work(n);
+    for (int exponent = -149; exponent < 128; exponent++) {
+        in_case("2^%d", exponent);
+        for (size_t i = 0; i < n; i++)
+            x[i] = ldexpf(i % 2 ? -random_in(1.0f, 2.0f) : random_in(1.0f, 2.0f), exponent);
+        expect_status(gpt_sin(y, x, n, 0, 1), GPT_OK);
+        if (exponent < -126) expect_same("sin", y, x, n);
+        for (size_t i = 0; i < n; i++) {
+            const double exact = sin((double)x[i]);
+            expect_within("sin", i, (double)y[i], exact, 7e-8 * fabs(exact));
+        }
+        expect_status(gpt_cos(y, x, n, 0, 1), GPT_OK);
+        for (size_t i = 0; i < n; i++) {
+            const double exact = cos((double)x[i]);
+            expect_within("cos", i, (double)y[i], exact, 7e-8 * fabs(exact));
+        }
+    }
+    end_case();
+}
+
 /* tanh x is x up to the smallest normal number, and relatively as near everywhere. */
 static void tanh_of_every_magnitude(void)
 {
@@ -358,22 +436,73 @@ static void abs_backward_agrees(void)
     }
 }
 
+static void silu_backward_agrees(void)
+{
+    static const float values[3] = {0.0f, INFINITY, -1000.0f}, ones[3] = {1.0f, 2.0f, 1.0f};
+    static const float expected[3] = {0.5f, NAN, 0.0f}; /* as PyTorch */
+    float *dx = output("dx", 3);
+    in_case("0, infinity, -1000");
+    expect_status(gpt_silu_backward(dx, ones, values, 3, 0, 1), GPT_OK);
+    expect_close("dx", dx, expected, 3, 1e-6);
+    end_case();
+    for (size_t k = 0; k < SIZES; k++) {
+        const size_t n = sizes[k];
+        in_case("n = %zu", n);
+        const float *x = random_input("x", n, -20.0f, 20.0f), *one = random_input("dy", n, 1.0f, 1.0f);
+        float *reference = output("reference", n), *dx_n = output("dx", n);
+        gpt_silu_backward_ref(reference, one, x, n);
+        expect_status(gpt_silu_backward(dx_n, one, x, n, 0, 1), GPT_OK);
+        expect_close("dx", dx_n, reference, n, 1e-6);
+        end_case();
+    }
+}
+
+/* PyTorch's values. */
+static void clamp_of_known_values(void)
+{
+    static const float x[6] = {-2.0f, -1.0f, 0.5f, 1.0f, INFINITY, NAN};
+    static const float expected[6] = {-1.0f, -1.0f, 0.5f, 1.0f, 1.0f, NAN},
+                       swapped[6] = {-1, -1, -1, -1, -1, NAN};
+    static const float dy[6] = {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f};
+    static const float gradient[6] = {0.0f, 2.0f, 3.0f, 4.0f, 0.0f, 0.0f};
+    float *y = output("y", 6);
+    in_case("-1 to 1");
+    expect_status(gpt_clamp(y, x, 6, -1.0f, 1.0f, 0, 1), GPT_OK);
+    expect_same("y", y, expected, 6);
+    in_case("1 to -1");
+    expect_status(gpt_clamp(y, x, 6, 1.0f, -1.0f, 0, 1), GPT_OK);
+    expect_same("y", y, swapped, 6);
+    in_case("gradient");
+    expect_status(gpt_clamp_backward(y, dy, x, 6, -1.0f, 1.0f, 0, 1), GPT_OK);
+    expect_same("dx", y, gradient, 6);
+    end_case();
+}
+
 static void test_elementwise(void)
 {
-    promise("add, sub, mul and div of a row and a column have the expected values", known_values);
-    promise("add, sub, mul and div broadcast rows, columns and single values bit for bit", agrees);
-    promise("add, sub, mul and div of any two special values are right in every lane", agrees_on_specials);
-    promise("add, sub, mul and div can overwrite a, b, or both", works_in_place);
+    promise("operations of a row and a column have the expected values", known_values);
+    promise("operations broadcast rows, columns and single values bit for bit", agrees);
+    promise("operations of any two special values are right in every lane", agrees_on_specials);
+    promise("operations can overwrite a, b, or both", works_in_place);
+    promise("where takes b for zeros of both signs, and a for all else, also for NaN", where_of_known_values);
+    promise("where broadcasts each of its operands bit for bit", where_agrees);
     promise("sqrt equals its reference bit for bit at every length", sqrt_agrees);
     promise("sqrt is NaN below 0, and right for special values in every lane", sqrt_agrees_on_specials);
     promise("exp is within 4e-7 of float64 at every length, and right for special values in every lane",
             exp_agrees);
     promise("exp has a relative error of 4e-7 from the smallest denormal to the largest float",
             exp_is_relative);
-    promise("log, tanh, abs and pow are as near to float64 as promised, at every length", functions_agree);
+    promise(
+        "log, tanh, sin, cos, sigmoid, silu, abs and pow are as near to float64 as promised, at every length",
+        functions_agree);
     promise("log, tanh and pow of 0, 1, infinities and NaN are PyTorch's", functions_of_known_values);
     promise("tanh has a relative error of 4e-7 from the smallest denormal to the largest float",
             tanh_of_every_magnitude);
+    promise("sin and cos have a relative error of 7e-8 from the smallest denormal to the largest float",
+            sin_and_cos_of_every_magnitude);
+    promise("silu backward is within 1e-6 of float64 at every length", silu_backward_agrees);
+    promise("clamp keeps NaN and takes the upper bound where the lower one is larger, as PyTorch",
+            clamp_of_known_values);
     promise("abs backward is dy times the sign, and 0 for 0 and NaN, as in PyTorch", abs_backward_agrees);
 }
 

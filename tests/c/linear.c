@@ -98,7 +98,7 @@ static void notebook(void)
     expect_status(gpt_random_seed(&random, 123), GPT_OK);
     float *x = output("x", 10), *weight = output("weight", 30), *bias = output("bias", 6),
           *y = output("y", 12);
-    expect_status(gpt_random_normal(x, &random, 10, 1.0), GPT_OK);
+    expect_status(gpt_random_normal(x, &random, 10, 0.0, 1.0), GPT_OK);
     expect_status(gpt_linear_init(weight, bias, &random, 5, 6), GPT_OK);
     float *scratch = output("scratch", gpt_linear_scratch_size(2, 5));
     expect_status(gpt_linear_forward(y, scratch, x, weight, bias, 2, 5, 6, 0, 1), GPT_OK);

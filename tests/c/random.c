@@ -92,11 +92,12 @@ static void a_copy_forks(void)
     gpt_random random = seeded(42u);
     float *y = output("y", AFTER), *forked = output("forked", AFTER);
     expect_status(gpt_random_uniform(y, &random, BEFORE, 0.0f, 1.0f), GPT_OK);
-    expect_status(gpt_random_normal(y, &random, 3, 1.0), GPT_OK); /* leaves a spare normal in the state */
+    expect_status(gpt_random_normal(y, &random, 3, 0.0, 1.0),
+                  GPT_OK); /* leaves a spare normal in the state */
     gpt_random fork = random;
-    expect_status(gpt_random_normal(y, &random, 5, 1.0), GPT_OK);
+    expect_status(gpt_random_normal(y, &random, 5, 0.0, 1.0), GPT_OK);
     expect_status(gpt_random_uniform(y + 5, &random, AFTER - 5, -1.0f, 1.0f), GPT_OK);
-    expect_status(gpt_random_normal(forked, &fork, 5, 1.0), GPT_OK);
+    expect_status(gpt_random_normal(forked, &fork, 5, 0.0, 1.0), GPT_OK);
     expect_status(gpt_random_uniform(forked + 5, &fork, AFTER - 5, -1.0f, 1.0f), GPT_OK);
     expect_same("forked", forked, y, AFTER);
 }
@@ -172,7 +173,7 @@ static void normals_take_their_words(void)
         const size_t expected = n < 16 ? (n + 1) / 2 * 4 : n + (n % 16 ? 16 : 0);
         gpt_random random = seeded(123u);
         float *y = output("y", n);
-        expect_status(gpt_random_normal(y, &random, n, 1.0), GPT_OK);
+        expect_status(gpt_random_normal(y, &random, n, 0.0, 1.0), GPT_OK);
         expect_next_word(&random, words, expected);
         end_case();
     }
@@ -203,7 +204,7 @@ static void long_normals(void)
         double expected[1024];
         for (size_t i = 0; i + 16 <= n; i += 16) expected_block(expected + i, words + i);
         if (n % 16) expected_block(expected + n - 16, words + n);
-        expect_status(gpt_random_normal(y, &random, n, 1.0), GPT_OK);
+        expect_status(gpt_random_normal(y, &random, n, 0.0, 1.0), GPT_OK);
         /* the error of an angle up to 2π in float32 is 2.4e-7, and the radius is at most 5.8 */
         for (size_t i = 0; i < n; i++) expect_within("y", i, (double)y[i], expected[i], 2e-6);
         end_case();
@@ -218,7 +219,7 @@ static void short_normals(void)
         in_case("n = %zu", n);
         gpt_random random = seeded(5u);
         float *y = output("y", n);
-        expect_status(gpt_random_normal(y, &random, n, 1.0), GPT_OK);
+        expect_status(gpt_random_normal(y, &random, n, 0.0, 1.0), GPT_OK);
         for (size_t i = 0; i < n; i++) {
             const uint32_t *w = words + i / 2 * 4;
             const double u1 = unit_of_two(w[0], w[1]), u2 = unit_of_two(w[2], w[3]);
@@ -233,11 +234,11 @@ static void the_spare_is_kept(void)
 {
     gpt_random one = seeded(123u), many = seeded(123u);
     float *one_call = output("one call", 15), *several_calls = output("several calls", 15);
-    expect_status(gpt_random_normal(one_call, &one, 15, 1.0), GPT_OK);
+    expect_status(gpt_random_normal(one_call, &one, 15, 0.0, 1.0), GPT_OK);
     /* calls of 1, 2, 3, 4 and 5 normals, which divide pairs in every way */
     size_t done = 0;
     for (size_t n = 1; n <= 5; n++) {
-        expect_status(gpt_random_normal(several_calls + done, &many, n, 1.0), GPT_OK);
+        expect_status(gpt_random_normal(several_calls + done, &many, n, 0.0, 1.0), GPT_OK);
         done += n;
     }
     expect_same("several calls", several_calls, one_call, 15);
@@ -248,8 +249,8 @@ static void the_spare_is_kept(void)
     gpt_random fresh = seeded(123u);
     expect_status(gpt_random_seed(&one, 123u), GPT_OK);
     float *y = output("y", 1), *expected = output("expected", 1);
-    expect_status(gpt_random_normal(y, &one, 1, 1.0), GPT_OK);
-    expect_status(gpt_random_normal(expected, &fresh, 1, 1.0), GPT_OK);
+    expect_status(gpt_random_normal(y, &one, 1, 0.0, 1.0), GPT_OK);
+    expect_status(gpt_random_normal(expected, &fresh, 1, 0.0, 1.0), GPT_OK);
     expect_same("y", y, expected, 1);
 }
 
@@ -260,7 +261,7 @@ static void notebook(void)
                                        0.2093f,  -0.9724f, -0.7550f, 0.3239f,  -0.1085f};
     gpt_random random = seeded(123u);
     float *y = output("y", 10);
-    expect_status(gpt_random_normal(y, &random, 10, 1.0), GPT_OK);
+    expect_status(gpt_random_normal(y, &random, 10, 0.0, 1.0), GPT_OK);
     for (size_t i = 0; i < 10; i++) expect_within("y", i, (double)y[i], (double)expected[i], 0.5001e-4);
 }
 
@@ -270,7 +271,7 @@ static void normals_are_normal(void)
     const double count = (double)n;
     gpt_random random = seeded(1u);
     float *y = output("y", n);
-    expect_status(gpt_random_normal(y, &random, n, 1.0), GPT_OK);
+    expect_status(gpt_random_normal(y, &random, n, 0.0, 1.0), GPT_OK);
     double sum = 0.0, squares = 0.0, fourths = 0.0;
     for (size_t i = 0; i < n; i++) {
         const double v = (double)y[i];
@@ -282,6 +283,19 @@ static void normals_are_normal(void)
     expect_within("mean", 0, sum / count, 0.0, 5.0 * sqrt(1.0 / count));
     expect_within("variance", 0, squares / count, 1.0, 5.0 * sqrt(2.0 / count));
     expect_within("fourth moment", 0, fourths / count, 3.0, 5.0 * sqrt(96.0 / count));
+}
+
+static void a_mean_shifts_normals(void)
+{
+    for (size_t n = 5; n <= 33; n += 28) { /* in float64, and in blocks whose last one overlaps */
+        gpt_random one = seeded(7u), two = seeded(7u);
+        float *y = output("y", n), *z = output("z", n);
+        expect_status(gpt_random_normal(y, &one, n, 3.0, 2.0), GPT_OK);
+        expect_status(gpt_random_normal(z, &two, n, 0.0, 1.0), GPT_OK);
+        for (size_t i = 0; i < n; i++) expect_within("y", i, (double)y[i], 3.0 + 2.0 * (double)z[i], 1e-6);
+        expect_status(gpt_random_normal(y, &one, n, (double)INFINITY, 1.0), GPT_ERR_VALUE);
+        end_case();
+    }
 }
 
 static void test_random(void)
@@ -299,6 +313,7 @@ static void test_random(void)
     promise("normal below 16 is Box-Muller in float64", short_normals);
     promise("normal below 16 keeps the second half of a pair for the next call", the_spare_is_kept);
     promise("normal after seed 123 gives the batch of the notebook", notebook);
+    promise("normal of a mean and a deviation is mean + deviation · normal", a_mean_shifts_normals);
     promise("normal has the moments of the normal distribution", normals_are_normal);
 }
 

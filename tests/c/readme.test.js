@@ -1,4 +1,4 @@
-// SiLU, the worked example of c/README.md: its blocks of code, put into files as the text says, compile and
+// Softsign, the worked example of c/README.md: its blocks of code, put into files as the text says, compile and
 // pass.
 
 import assert from 'node:assert/strict'
@@ -11,19 +11,19 @@ import { blocksOf } from '../blocks.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-test('SiLU as c/README.md writes it compiles and passes its tests', () => {
+test('Softsign as c/README.md writes it compiles and passes its tests', () => {
   const [contract, references, kernel, tests, judges, calls, rows] = blocksOf(
     'c',
     'c/README.md',
-    'How to add a kernel: SiLU',
+    'How to add a kernel: Softsign',
   )
-  const folder = join(root, 'build/silu')
+  const folder = join(root, 'build/softsign')
   mkdirSync(folder, { recursive: true })
   const write = (/** @type {string} */ name, /** @type {string} */ text) =>
     writeFileSync(join(folder, name), text)
   write('declarations.h', `#pragma once\n#include "gpt_layers.h"\n${contract}\n${references}`)
-  write('silu.c', kernel)
-  write('test_silu.c', tests)
+  write('softsign.c', kernel)
+  write('test_softsign.c', tests)
   const prototypes = [...judges.matchAll(/^void judge_\w+\([^)]*\)/gm)].map((match) => `${match[0]};\n`)
   write(
     'table.c',
@@ -35,7 +35,7 @@ test('SiLU as c/README.md writes it compiles and passes its tests', () => {
   const run = (file, args) => execFileSync(file, args, { cwd: root, encoding: 'utf8', stdio: 'pipe' })
   const flags = run('./build.sh', ['flags', 'simd']).trim().split(' ')
   const include = ['-Ic', '-include', join(folder, 'declarations.h'), '-idirafter', 'tests/c']
-  const sources = ['silu.c', 'test_silu.c', 'table.c'].map((name) => join(folder, name))
+  const sources = ['softsign.c', 'test_softsign.c', 'table.c'].map((name) => join(folder, name))
   const shared = ['c/simd.c', 'c/sizes.c', 'c/random.c']
   shared.push(...['main', 'check', 'unary', 'calls', 'rules'].map((name) => `tests/c/${name}.c`))
   const link = ['-sSTANDALONE_WASM', '-sINITIAL_MEMORY=64MB', '-o', program]

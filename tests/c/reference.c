@@ -600,35 +600,65 @@ void gpt_sgd_step_ref(float *weight, float *velocity, const float *grad, size_t 
     }
 }
 
-void gpt_adamw_step_ref(float *weight, float *mean, float *square, const float *grad, size_t n, double lr,
-                        double beta1, double beta2, double eps, double decay, double correction1,
-                        double correction2)
+void gpt_adam_step_ref(float *weight, float *mean, float *square, const float *grad, size_t n, double lr,
+                       double beta1, double beta2, double eps, double decay, double correction1,
+                       double correction2, int decoupled)
 {
     for (size_t i = 0; i < n; i++) {
-        const double g = grad[i];
+        const double g = decoupled ? grad[i] : grad[i] + decay * weight[i];
         /* moving averages of the gradient and its square */
         const double m = beta1 * mean[i] + (1.0 - beta1) * g, v = beta2 * square[i] + (1.0 - beta2) * g * g;
         mean[i] = (float)m;
         square[i] = (float)v;
         /* decay the weight, then step along the corrected averages */
-        weight[i] =
-            (float)(weight[i] * (1.0 - lr * decay) - lr * (m / correction1) / (sqrt(v / correction2) + eps));
+        const double decayed = decoupled ? weight[i] * (1.0 - lr * decay) : weight[i];
+        weight[i] = (float)(decayed - lr * (m / correction1) / (sqrt(v / correction2) + eps));
     }
 }
 
 /* ---- Operations of tensors ---- */
 
+/* IEEE 754's maximum: NaN wins, and 0 is larger than -0. */
+static double larger(double a, double b)
+{
+    if (isnan(a) || isnan(b)) return (double)NAN;
+    if (a == b) return signbit(a) ? b : a;
+    return a > b ? a : b;
+}
+
+static double operation(char sign, double a, double b)
+{
+    switch (sign) {
+    case '+': return a + b;
+    case '-': return a - b;
+    case '*': return a * b;
+    case '/': return a / b;
+    case '^': return larger(a, b);
+    case 'v': return -larger(-a, -b);
+    case '=': return a == b;
+    case '!': return a != b;
+    case '<': return a < b;
+    default: return a <= b;
+    }
+}
+
 void gpt_arithmetic_ref(char sign, float *y, const float *a, const float *b, size_t rows, size_t cols,
                         size_t a_row, size_t a_col, size_t b_row, size_t b_col)
 {
     for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < cols; c++) {
-            const double a_rc = a[r * a_row + c * a_col], b_rc = b[r * b_row + c * b_col];
-            y[r * cols + c] = (float)(sign == '+'   ? a_rc + b_rc
-                                      : sign == '-' ? a_rc - b_rc
-                                      : sign == '*' ? a_rc * b_rc
-                                                    : a_rc / b_rc);
-        }
+        for (size_t c = 0; c < cols; c++)
+            y[r * cols + c] = (float)operation(sign, a[r * a_row + c * a_col], b[r * b_row + c * b_col]);
+}
+
+void gpt_where_ref(float *y, const float *condition, const float *a, const float *b, size_t rows, size_t cols,
+                   size_t condition_row, size_t condition_col, size_t a_row, size_t a_col, size_t b_row,
+                   size_t b_col)
+{
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < cols; c++)
+            y[r * cols + c] = condition[r * condition_row + c * condition_col] != 0.0f
+                                  ? a[r * a_row + c * a_col]
+                                  : b[r * b_row + c * b_col];
 }
 
 void gpt_sqrt_ref(float *y, const float *x, size_t n)
@@ -671,6 +701,44 @@ void gpt_abs_backward_ref(float *dx, const float *dy, const float *x, size_t n)
     for (size_t i = 0; i < n; i++) dx[i] = dy[i] * (float)((x[i] > 0.0f) - (x[i] < 0.0f));
 }
 
+void gpt_sin_ref(float *y, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) y[i] = (float)sin((double)x[i]);
+}
+
+void gpt_cos_ref(float *y, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) y[i] = (float)cos((double)x[i]);
+}
+
+void gpt_sigmoid_ref(float *y, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) y[i] = (float)(1.0 / (1.0 + exp(-(double)x[i])));
+}
+
+void gpt_silu_forward_ref(float *y, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) y[i] = (float)(x[i] / (1.0 + exp(-(double)x[i])));
+}
+
+void gpt_silu_backward_ref(float *dx, const float *dy, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const double s = 1.0 / (1.0 + exp(-(double)x[i]));
+        dx[i] = (float)(dy[i] * s * (1.0 + x[i] * (1.0 - s)));
+    }
+}
+
+void gpt_clamp_ref(float *y, const float *x, size_t n, float low, float high)
+{
+    for (size_t i = 0; i < n; i++) y[i] = (float)-larger(-larger((double)x[i], (double)low), -(double)high);
+}
+
+void gpt_clamp_backward_ref(float *dx, const float *dy, const float *x, size_t n, float low, float high)
+{
+    for (size_t i = 0; i < n; i++) dx[i] = x[i] >= low && x[i] <= high ? dy[i] : 0.0f;
+}
+
 void gpt_mean_ref(float *mean, const float *x, size_t rows, size_t cols)
 {
     for (size_t r = 0; r < rows; r++) {
@@ -700,6 +768,16 @@ void gpt_sum_ref(float *sum, const float *x, size_t rows, size_t cols)
         for (size_t c = 0; c < cols; c++) s += x[r * cols + c];
         sum[r] = (float)s;
     }
+}
+
+void gpt_sum_columns_ref(float *sum, const float *x, size_t count, size_t rows, size_t cols)
+{
+    for (size_t k = 0; k < count; k++)
+        for (size_t c = 0; c < cols; c++) {
+            double s = 0.0;
+            for (size_t r = 0; r < rows; r++) s += x[(k * rows + r) * cols + c];
+            sum[k * cols + c] = (float)s;
+        }
 }
 
 void gpt_max_ref(float *max, int32_t *indices, const float *x, size_t rows, size_t cols)

@@ -60,15 +60,18 @@ void gpt_embedding_backward_ref(float *dweight, const float *dy, const int32_t *
                                 size_t count, size_t dim);
 void gpt_sgd_step_ref(float *weight, float *velocity, const float *grad, size_t n, double lr, double momentum,
                       double dampening, double decay, int nesterov);
-void gpt_adamw_step_ref(float *weight, float *mean, float *square, const float *grad, size_t n, double lr,
-                        double beta1, double beta2, double eps, double decay, double correction1,
-                        double correction2);
+void gpt_adam_step_ref(float *weight, float *mean, float *square, const float *grad, size_t n, double lr,
+                       double beta1, double beta2, double eps, double decay, double correction1,
+                       double correction2, int decoupled);
 void gpt_square_sum_ref(double *sum, const float *x, size_t n);
 void gpt_mean_ref(float *mean, const float *x, size_t rows, size_t cols);
 void gpt_var_ref(float *var, const float *x, size_t rows, size_t cols, int unbiased);
-/* y = a ∘ b, sign '+', '-', '*' or '/' */
+/* y = a ∘ b, sign '+', '-', '*', '/', '^' (the larger one), 'v' (the smaller one), '=', '!' (≠), '<' or '{' (≤) */
 void gpt_arithmetic_ref(char sign, float *y, const float *a, const float *b, size_t rows, size_t cols,
                         size_t a_row, size_t a_col, size_t b_row, size_t b_col);
+void gpt_where_ref(float *y, const float *condition, const float *a, const float *b, size_t rows, size_t cols,
+                   size_t condition_row, size_t condition_col, size_t a_row, size_t a_col, size_t b_row,
+                   size_t b_col);
 void gpt_sqrt_ref(float *y, const float *x, size_t n);
 void gpt_exp_ref(float *y, const float *x, size_t n);
 void gpt_log_ref(float *y, const float *x, size_t n);
@@ -76,7 +79,15 @@ void gpt_tanh_ref(float *y, const float *x, size_t n);
 void gpt_pow_ref(float *y, const float *x, size_t n, float exponent);
 void gpt_abs_ref(float *y, const float *x, size_t n);
 void gpt_abs_backward_ref(float *dx, const float *dy, const float *x, size_t n);
+void gpt_sin_ref(float *y, const float *x, size_t n);
+void gpt_cos_ref(float *y, const float *x, size_t n);
+void gpt_sigmoid_ref(float *y, const float *x, size_t n);
+void gpt_silu_forward_ref(float *y, const float *x, size_t n);
+void gpt_silu_backward_ref(float *dx, const float *dy, const float *x, size_t n);
+void gpt_clamp_ref(float *y, const float *x, size_t n, float low, float high);
+void gpt_clamp_backward_ref(float *dx, const float *dy, const float *x, size_t n, float low, float high);
 void gpt_sum_ref(float *sum, const float *x, size_t rows, size_t cols);
+void gpt_sum_columns_ref(float *sum, const float *x, size_t count, size_t rows, size_t cols);
 void gpt_max_ref(float *max, int32_t *indices, const float *x, size_t rows, size_t cols);
 
 #endif

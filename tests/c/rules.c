@@ -26,8 +26,8 @@ static int has_indices(const kernel *k, size_t i)
     return k->tensors[i].content == INDICES || k->tensors[i].content == TARGETS;
 }
 
-/* The steps between the columns of gpt_add's operands are among its sizes, but are 0 or 1. */
-static int is_column_step(const kernel *k, size_t i) { return k->choose && (i == 3 || i == 5); }
+/* The steps between the columns of the operands of gpt_add and the like are among its sizes, but are 0 or 1. */
+static int is_column_step(const kernel *k, size_t i) { return k->choose && i >= 3 && i % 2; }
 
 /* ---- Examples: right calls, with the values of their inputs ---- */
 

@@ -50,10 +50,11 @@ WITH_PARTS(crossentropy_backward, T(0), T(1), T(2), T(3), T(4), S(0), S(1), F(0)
 WITH_PARTS(mse_forward, T(0), T(1), T(2), S(0), S(1))
 WITH_PARTS(mse_backward, T(0), T(1), T(2), S(0), F(0))
 WITHOUT_PARTS(sgd_step, T(0), T(1), T(2), S(0), D(0), D(1), D(2), D(3), I(4))
-WITHOUT_PARTS(adamw_step, T(0), T(1), T(2), T(3), S(0), D(0), D(1), D(2), D(3), D(4), D(5), D(6))
+WITHOUT_PARTS(adam_step, T(0), T(1), T(2), T(3), S(0), D(0), D(1), D(2), D(3), D(4), D(5), D(6), I(7))
 WITHOUT_PARTS(mean, T(0), T(1), S(0), S(1))
 WITHOUT_PARTS(var, T(0), T(1), S(0), S(1), I(0))
 WITHOUT_PARTS(sum, T(0), T(1), S(0), S(1))
+WITH_PARTS(sum_columns, T(0), T(1), S(0), S(1), S(2))
 WITHOUT_PARTS(max, T(0), T(1), T(2), S(0), S(1))
 WITHOUT_PARTS(square_sum, T(0), T(1), S(0))
 #define ARITHMETIC(name, operation)                                                                          \
@@ -69,6 +70,20 @@ ARITHMETIC(add, '+')
 ARITHMETIC(sub, '-')
 ARITHMETIC(mul, '*')
 ARITHMETIC(div, '/')
+ARITHMETIC(maximum, '^')
+ARITHMETIC(minimum, 'v')
+ARITHMETIC(eq, '=')
+ARITHMETIC(ne, '!')
+ARITHMETIC(lt, '<')
+ARITHMETIC(le, '{')
+WITHOUT_PARTS(where, T(0), T(1), T(2), T(3), S(0), S(1), S(2), S(3), S(4), S(5), S(6), S(7))
+WITH_PARTS(sin, T(0), T(1), S(0))
+WITH_PARTS(cos, T(0), T(1), S(0))
+WITH_PARTS(sigmoid, T(0), T(1), S(0))
+WITH_PARTS(silu_forward, T(0), T(1), S(0))
+WITH_PARTS(silu_backward, T(0), T(1), T(2), S(0))
+WITH_PARTS(clamp, T(0), T(1), S(0), F(0), F(1))
+WITH_PARTS(clamp_backward, T(0), T(1), T(2), S(0), F(0), F(1))
 WITHOUT_PARTS(sqrt, T(0), T(1), S(0))
 WITHOUT_PARTS(exp, T(0), T(1), S(0))
 WITH_PARTS(log, T(0), T(1), S(0))
@@ -81,7 +96,7 @@ WITHOUT_REFERENCE(linear_init, T(0), T(1), T(2), S(0), S(1))
 WITHOUT_REFERENCE(random_seed, T(0), U(0))
 WITHOUT_REFERENCE(random_uniform, T(0), T(1), S(0), F(0), F(1))
 WITHOUT_REFERENCE(random_words, T(0), T(1), S(0))
-WITHOUT_REFERENCE(random_normal, T(0), T(1), S(0), D(0))
+WITHOUT_REFERENCE(random_normal, T(0), T(1), S(0), D(0), D(1))
 
 /* Room for the cached tokens, the new ones, and 0 to 2 more. */
 static size_t capacity_of(const call *c)
@@ -208,7 +223,7 @@ static size_t attention_backward_scratch(const call *c)
     return gpt_attention_backward_scratch_size(S(1), S(3));
 }
 
-/* Elements of operand a or b of gpt_add, up to the last one that is read. */
+/* Elements of an operand of gpt_add or gpt_where, up to the last one that is read. */
 static size_t operand_count(const call *c, size_t which)
 {
     const size_t rows = S(0), cols = S(1), row = S(2 * which), col = S(2 * which + 1);
@@ -221,10 +236,10 @@ static size_t operand_count(const call *c, size_t which)
     return rows && cols ? n : 0;
 }
 
-/* The steps of a and b: whole, a repeated row, a repeated column, or rows that overlap or have gaps. */
+/* The steps of the operands: whole, a repeated row, a repeated column, or rows that overlap or have gaps. */
 static void choose_steps(call *c, uint32_t random)
 {
-    for (size_t k = 2; k <= 4; k += 2, random >>= 8) {
+    for (size_t k = 2; k < MOST_SIZES; k += 2, random >>= 8) {
         const size_t rows[8] = {S(1), S(1), S(1), 0, 0, 1, S(1) + 3, 2};
         c->s[k] = rows[random % 8];
         c->s[k + 1] = random / 8 % 4 != 0;
@@ -578,12 +593,12 @@ const kernel kernels[] = {
      .sizes = "n",
      .scalars = "lbblF",
      .tensors = {{INOUT, "weight", "n"}, {OPTIONAL_INOUT, "velocity", "n"}, {IN, "grad", "n"}}},
-    {.name = "adamw_step",
-     .run = run_adamw_step,
-     .reference = run_adamw_step_ref,
-     .judge = judge_adamw,
+    {.name = "adam_step",
+     .run = run_adam_step,
+     .reference = run_adam_step_ref,
+     .judge = judge_adam,
      .sizes = "n",
-     .scalars = "lbbElcc",
+     .scalars = "lbbElccF",
      .tensors = {{INOUT, "weight", "n"},
                  {INOUT, "mean", "n"},
                  {INOUT, "square", "n", POSITIVES},
@@ -697,7 +712,7 @@ const kernel kernels[] = {
      .run = run_random_normal,
      .judge = judge_normal,
      .sizes = "n",
-     .scalars = "d",
+     .scalars = "md",
      .tensors = {{OUT, "y", "n"}, {INOUT, "random", "", STATE}}},
     {.name = "attention_cached_forward",
      .run = run_attention_cached_forward,
@@ -806,6 +821,125 @@ const kernel kernels[] = {
          {{OUT, "y", "bths"}, {INOUT, "keys"}, {INOUT, "values"}, {SCRATCH, "scratch"}, {IN, "qkv", "bt3hs"}},
      .scratch_size = attention_int8_scratch,
      .count = int8_cache_count},
+    {.name = "maximum",
+     .run = run_maximum,
+     .reference = run_maximum_ref,
+     .sizes = "rcabxy",
+     .tensors = {{OUT, "y", "rc"}, {IN, "a"}, {IN, "b"}},
+     .alias = {{0, 1}, {0, 2}},
+     .count = operand_count,
+     .choose = choose_steps},
+    {.name = "minimum",
+     .run = run_minimum,
+     .reference = run_minimum_ref,
+     .sizes = "rcabxy",
+     .tensors = {{OUT, "y", "rc"}, {IN, "a"}, {IN, "b"}},
+     .alias = {{0, 1}, {0, 2}},
+     .count = operand_count,
+     .choose = choose_steps},
+    {.name = "eq",
+     .run = run_eq,
+     .reference = run_eq_ref,
+     .sizes = "rcabxy",
+     .tensors = {{OUT, "y", "rc"}, {IN, "a"}, {IN, "b"}},
+     .alias = {{0, 1}, {0, 2}},
+     .count = operand_count,
+     .choose = choose_steps},
+    {.name = "ne",
+     .run = run_ne,
+     .reference = run_ne_ref,
+     .sizes = "rcabxy",
+     .tensors = {{OUT, "y", "rc"}, {IN, "a"}, {IN, "b"}},
+     .alias = {{0, 1}, {0, 2}},
+     .count = operand_count,
+     .choose = choose_steps},
+    {.name = "lt",
+     .run = run_lt,
+     .reference = run_lt_ref,
+     .sizes = "rcabxy",
+     .tensors = {{OUT, "y", "rc"}, {IN, "a"}, {IN, "b"}},
+     .alias = {{0, 1}, {0, 2}},
+     .count = operand_count,
+     .choose = choose_steps},
+    {.name = "le",
+     .run = run_le,
+     .reference = run_le_ref,
+     .sizes = "rcabxy",
+     .tensors = {{OUT, "y", "rc"}, {IN, "a"}, {IN, "b"}},
+     .alias = {{0, 1}, {0, 2}},
+     .count = operand_count,
+     .choose = choose_steps},
+    {.name = "where",
+     .run = run_where,
+     .reference = run_where_ref,
+     .sizes = "rckmabxy",
+     .tensors = {{OUT, "y", "rc"}, {IN, "condition"}, {IN, "a"}, {IN, "b"}},
+     .alias = {{0, 2}, {0, 3}},
+     .count = operand_count,
+     .choose = choose_steps},
+    {.name = "sin",
+     .run = run_sin,
+     .reference = run_sin_ref,
+     .judge = judge_sin,
+     .has_parts = 1,
+     .sizes = "n",
+     .tensors = {{OUT, "y", "n"}, {IN, "x", "n"}},
+     .alias = {{0, 1}}},
+    {.name = "cos",
+     .run = run_cos,
+     .reference = run_cos_ref,
+     .judge = judge_cos,
+     .has_parts = 1,
+     .sizes = "n",
+     .tensors = {{OUT, "y", "n"}, {IN, "x", "n"}},
+     .alias = {{0, 1}}},
+    {.name = "sigmoid",
+     .run = run_sigmoid,
+     .reference = run_sigmoid_ref,
+     .judge = judge_sigmoid,
+     .has_parts = 1,
+     .sizes = "n",
+     .tensors = {{OUT, "y", "n"}, {IN, "x", "n"}},
+     .alias = {{0, 1}}},
+    {.name = "silu_forward",
+     .run = run_silu_forward,
+     .reference = run_silu_forward_ref,
+     .judge = judge_silu_forward,
+     .has_parts = 1,
+     .sizes = "n",
+     .tensors = {{OUT, "y", "n"}, {IN, "x", "n"}},
+     .alias = {{0, 1}}},
+    {.name = "silu_backward",
+     .run = run_silu_backward,
+     .reference = run_silu_backward_ref,
+     .judge = judge_silu_backward,
+     .has_parts = 1,
+     .sizes = "n",
+     .tensors = {{OUT, "dx", "n"}, {IN, "dy", "n"}, {IN, "x", "n"}},
+     .alias = {{0, 1}}},
+    {.name = "clamp",
+     .run = run_clamp,
+     .reference = run_clamp_ref,
+     .has_parts = 1,
+     .sizes = "n",
+     .scalars = "vv",
+     .tensors = {{OUT, "y", "n"}, {IN, "x", "n"}},
+     .alias = {{0, 1}}},
+    {.name = "clamp_backward",
+     .run = run_clamp_backward,
+     .reference = run_clamp_backward_ref,
+     .has_parts = 1,
+     .sizes = "n",
+     .scalars = "vv",
+     .tensors = {{OUT, "dx", "n"}, {IN, "dy", "n"}, {IN, "x", "n"}},
+     .alias = {{0, 1}}},
+    {.name = "sum_columns",
+     .run = run_sum_columns,
+     .reference = run_sum_columns_ref,
+     .judge = judge_sum_columns,
+     .has_parts = 1,
+     .sizes = "krc",
+     .tensors = {{OUT, "sum", "kc"}, {IN, "x", "krc"}}},
 };
 const size_t kernel_count = sizeof kernels / sizeof *kernels;
 

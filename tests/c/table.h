@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MOST_TENSORS = 10, MOST_SIZES = 6, MOST_SCALARS = 8 };
+enum { MOST_TENSORS = 10, MOST_SIZES = 8, MOST_SCALARS = 8 };
 
 /* The arguments of a call: tensors, sizes and scalars in the order of gpt_layers.h. */
 typedef struct call {

@@ -22,6 +22,22 @@ static inline v128_t gpt_native_f32x4_nearest(v128_t v)
 #undef wasm_f32x4_nearest
 #define wasm_f32x4_nearest(v) gpt_native_f32x4_nearest(v)
 
+/* SIMDe's max and min take either of two zeros. In WebAssembly 0 is larger than -0. */
+static inline v128_t gpt_native_f32x4_max(v128_t a, v128_t b)
+{
+    const v128_t y = simde_wasm_f32x4_max(a, b); /* NaN, where one of them is NaN */
+    return simde_wasm_v128_bitselect(simde_wasm_v128_and(a, b), y, simde_wasm_f32x4_eq(a, b));
+}
+static inline v128_t gpt_native_f32x4_min(v128_t a, v128_t b)
+{
+    const v128_t y = simde_wasm_f32x4_min(a, b);
+    return simde_wasm_v128_bitselect(simde_wasm_v128_or(a, b), y, simde_wasm_f32x4_eq(a, b));
+}
+#undef wasm_f32x4_max
+#define wasm_f32x4_max(a, b) gpt_native_f32x4_max(a, b)
+#undef wasm_f32x4_min
+#define wasm_f32x4_min(a, b) gpt_native_f32x4_min(a, b)
+
 /* SIMDe multiplies int, which is undefined in C when it overflows. In WebAssembly it wraps. */
 static inline v128_t gpt_native_i32x4_mul(v128_t a, v128_t b)
 {

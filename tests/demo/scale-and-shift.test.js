@@ -30,7 +30,7 @@ async function loadModel() {
   const stories = new URL('../../web/examples/stories/', import.meta.url)
   const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', stories), 'utf8')))
   const model = await gpt.GPTModel.fromPretrained(readFileSync(new URL('model.safetensors', stories)))
-  const norms = /** @type {gpt.LayerNorm[]} */ ([
+  const norms = /** @type {(gpt.LayerNorm & { scale: gpt.Tensor })[]} */ ([
     ...model.trfBlocks.flatMap(({ norm1, norm2 }) => [norm1, norm2]),
     model.finalNorm,
   ])

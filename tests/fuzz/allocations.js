@@ -17,7 +17,7 @@ import { GptLayersError } from 'gpt-layers'
 import { load } from '../lib/support.js'
 import { LAYERS, LOSSES, OPTIMIZERS, TENSOR_OPERATIONS } from '../layers.js'
 import { Finding, Witness } from './witness.js'
-import { partsOf, rangesOf } from './world.js'
+import { keptBy, partsOf, rangesOf } from './world.js'
 
 /**
  * A call, and the objects that it may change: layers, optimizers, tensors.
@@ -177,6 +177,7 @@ const buffersOf = (layer) =>
 /** @param {any} value @returns {Tensor[]} the tensors in a result or in an object of the package */
 function tensorsOf(value) {
   if (typeof value !== 'object' || value === null) return []
+  if ('paramGroups' in value) return keptBy(value)
   if (typeof value.stateDict === 'function') return Object.values(value.stateDict()).flatMap(tensorsOf)
   if ('byteOffset' in value) return [value, ...tensorsOf(value.grad)]
   return Object.values(value).flatMap(tensorsOf)

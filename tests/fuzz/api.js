@@ -172,6 +172,27 @@ const context = mostly(
 )
 const reduction = mostly(fc.constantFrom('none', 'mean', 'sum'))
 const reduced = options({ dim, keepdim: flag })
+const dims = mostly(fc.oneof(dim, fc.array(dim, { maxLength: 3 })))
+const reducedAxes = options({ dim: dims, keepdim: flag })
+const deviation = options({
+  dim: dims,
+  keepdim: flag,
+  unbiased: flag,
+  correction: mostly(fc.constantFrom(0, 1, 2, 9)),
+})
+const integer = fc.integer({ min: 0, max: 4 })
+const picked = config(
+  {
+    dim,
+    index: mostly(
+      fc.oneof(integer, fc.array(integer, { maxLength: 4 }), fc.array(fc.tuple(integer, integer))),
+    ),
+  },
+  { dim },
+)
+const callback = mostly(
+  fc.record({ $: fc.constant('fn'), name: fc.constantFrom('nothing', 'throws'), i: index }),
+)
 
 // ---- Operations
 
@@ -206,11 +227,27 @@ const running = (world, module) =>
     ? [...world.reachable()]
     : partsOf(module).flatMap(({ runningMean, runningVar }) => (runningMean ? [runningMean, runningVar] : []))
 
-/** @param {World} _world @param {any} optimizer */
-const stepped = (_world, optimizer) => [...parametersOf(optimizer), ...Object.values(optimizer.stateDict())]
+/** @param {World} world @param {any} optimizer */
+const stepped = (world, optimizer) => [...parametersOf(optimizer), ...world.keptBy(optimizer)]
+
+const parameters = mostly(fc.oneof(kind('parameters'), kind('groups')))
+const adam = options({ lr: number, betas: mostly(fc.tuple(number, number)), eps, weightDecay: number })
 
 /** @type {Operation} */
 const pure = { args: [] }
+
+/** @param {fc.Arbitrary<Code>[]} more arguments after the tensor @returns {Operation} of gpt.init */
+const fills = (...more) => ({
+  args: [tensor, ...more],
+  needed: 1,
+  writes: (world, _, [filled]) => [...world.reachable()].filter((one) => one === filled),
+  draws: true,
+})
+const kaiming = {
+  a: number,
+  mode: mostly(fc.constantFrom('fanIn', 'fanOut')),
+  nonlinearity: mostly(fc.constantFrom('relu', 'tanh', 'leakyRelu')),
+}
 
 /**
  * Every public function, by the kind of object it belongs to and its name. 'new X' is a constructor. A test
@@ -222,6 +259,8 @@ export const OPERATIONS = {
   'gpt.manualSeed': { args: [mostly(fc.integer())], draws: true },
   'gpt.randn': { args: [shape], draws: true },
   'gpt.rand': { args: [shape], draws: true },
+  'gpt.randint': { args: [mostly(fc.nat(4)), size, shape], draws: true },
+  'gpt.multinomial': { args: [tensor, size, options({ replacement: flag })], needed: 2, draws: true },
   'gpt.tensor': { args: [numbers, shape], needed: 1, weight: 2 },
   'gpt.zeros': { args: [shape] },
   'gpt.ones': { args: [shape] },
@@ -282,10 +321,43 @@ export const OPERATIONS = {
     needed: 2,
   },
   'gpt.mse': { args: [tensor, tensor, options({ reduction })], needed: 2 },
+  'gpt.linear': { args: [tensor, tensor, tensor], needed: 2 },
+  'gpt.layerNorm': { args: [tensor, sizes, tensor, tensor, options({ eps })], needed: 2 },
+  'gpt.rmsNorm': { args: [tensor, sizes, tensor, options({ eps })], needed: 2 },
+  'gpt.embedding': { args: [mostly(kind('input')), tensor] },
+  'gpt.dropout': { args: [tensor, options({ p: dropped, training: flag })], needed: 1, draws: true },
+  'gpt.scaledDotProductAttention': {
+    args: [
+      tensor,
+      tensor,
+      tensor,
+      options({ attnMask: tensor, isCausal: flag, dropout: dropped, scale: number }),
+    ],
+    needed: 3,
+    draws: true,
+    weight: 2,
+  },
   'gpt.parameter': { args: [tensor], weight: 2 },
   'gpt.record': {
     args: [tensor, mostly(kind('inputs')), mostly(kind('gradients')), mostly(kind('inputs'))],
     needed: 3,
+  },
+  'gpt.gradcheck': {
+    args: [
+      mostly(
+        fc.record({
+          $: fc.constant('fn'),
+          name: fc.constantFrom('tensor', 'throws', 'computed', 'nothing'),
+          i: index,
+        }),
+      ),
+      mostly(kind('inputs')),
+      options({ eps, atol: number, rtol: number, raiseException: flag }),
+    ],
+    needed: 2,
+  },
+  'gpt.cosineWithWarmup': {
+    args: [options({ warmup: mostly(fc.nat(9)), steps: mostly(fc.nat(9)), min: number })],
   },
   'gpt.noGrad': {
     args: [
@@ -322,13 +394,26 @@ export const OPERATIONS = {
     draws: true,
   },
 
+  'init.normal': fills(options({ mean: number, std: number })),
+  'init.uniform': fills(options({ a: number, b: number })),
+  'init.constant': fills(number),
+  'init.zeros': fills(),
+  'init.ones': fills(),
+  'init.xavierUniform': fills(options({ gain: number })),
+  'init.xavierNormal': fills(options({ gain: number })),
+  'init.kaimingUniform': fills(options(kaiming)),
+  'init.kaimingNormal': fills(options(kaiming)),
+
   'new Module': { args: [] },
   'new Linear': { args: [size, size, options({ bias: flag })], needed: 2, draws: true },
   'new Conv1D': { args: [size, size, options({ bias: flag })], needed: 2, draws: true },
   'new ReLU': { args: [] },
+  'new SiLU': { args: [] },
+  'new Sigmoid': { args: [] },
+  'new ModuleList': { args: [mostly(fc.array(mostly(kind('module')), { maxLength: 2 }))], needed: 0 },
   'new Identity': { args: [] },
   'new GELU': { args: [options({ approximate: feedForward.approximate })], needed: 0 },
-  'new LayerNorm': { args: [sizes, options({ eps, bias: flag })], needed: 1 },
+  'new LayerNorm': { args: [sizes, options({ eps, bias: flag, elementwiseAffine: flag })], needed: 1 },
   'new BatchNorm': { args: [size, options({ eps, momentum: dropped })], needed: 1 },
   'new RMSNorm': { args: [sizes, options({ eps })], needed: 1 },
   'new Dropout': { args: [dropped], needed: 0 },
@@ -349,17 +434,13 @@ export const OPERATIONS = {
   },
   'new SGD': {
     args: [
-      mostly(kind('parameters')),
+      parameters,
       config({ lr: number }, { momentum: number, dampening: number, weightDecay: number, nesterov: flag }),
     ],
   },
-  'new AdamW': {
-    args: [
-      mostly(kind('parameters')),
-      options({ lr: number, betas: mostly(fc.tuple(number, number)), eps, weightDecay: number }),
-    ],
-    needed: 1,
-  },
+  'new Adam': { args: [parameters, adam], needed: 1 },
+  'new AdamW': { args: [parameters, adam], needed: 1 },
+  'new LambdaLR': { args: [mostly(kind('optimizer')), mostly(kind('factor'))] },
 
   'tensor.item': pure,
   'tensor.toArray': pure,
@@ -393,7 +474,7 @@ export const OPERATIONS = {
   'tensor.gelu': { args: [options({ approximate: feedForward.approximate })], needed: 0 },
   'tensor.clamp': { args: [options({ min: number, max: number })], needed: 0 },
   'tensor.backward': {
-    args: [mostly(kind('dy'))],
+    args: [mostly(kind('dy')), options({ retainGraph: flag })],
     needed: 0,
     writes: gradients,
     isPartial: true,
@@ -404,14 +485,19 @@ export const OPERATIONS = {
     args: [flag],
     call: (receiver, [given]) => void (receiver.requiresGrad = given),
   },
-  'tensor.mean': { args: [reduced], needed: 0 },
-  'tensor.sum': { args: [reduced], needed: 0 },
+  'tensor.mean': { args: [reducedAxes], needed: 0 },
+  'tensor.sum': { args: [reducedAxes], needed: 0 },
+  'tensor.prod': { args: [reduced], needed: 0 },
+  'tensor.cumsum': { args: [options({ dim })] },
+  'tensor.min': { args: [reduced], needed: 0 },
+  'tensor.argmin': { args: [reduced], needed: 0 },
+  'tensor.topk': { args: [size, options({ dim, largest: flag })], needed: 1 },
+  'tensor.gather': { args: [picked] },
+  'tensor.indexSelect': { args: [picked] },
   'tensor.max': { args: [reduced], needed: 0 },
   'tensor.argmax': { args: [reduced], needed: 0 },
-  'tensor.var': {
-    args: [options({ dim, keepdim: flag, unbiased: flag, correction: mostly(fc.constantFrom(0, 1, 2, 9)) })],
-    needed: 0,
-  },
+  'tensor.var': { args: [deviation], needed: 0 },
+  'tensor.std': { args: [deviation], needed: 0 },
   'tensor.add': { args: [mostly(fc.oneof(kind('tensor'), number))], weight: 2 },
   'tensor.sub': { args: [mostly(fc.oneof(kind('tensor'), number))] },
   'tensor.mul': { args: [mostly(fc.oneof(kind('tensor'), number))] },
@@ -475,6 +561,7 @@ export const OPERATIONS = {
             'throws',
             'reads',
             'keeps',
+            'replaces',
             'disposes',
             'forwards',
             'backwards',
@@ -490,6 +577,17 @@ export const OPERATIONS = {
   },
   'module.parameters': pure,
   'module.namedParameters': pure,
+  'module.buffers': pure,
+  'module.namedBuffers': pure,
+  'module.modules': pure,
+  'module.namedModules': pure,
+  'module.children': pure,
+  'module.namedChildren': pure,
+  'module.apply': { args: [callback] },
+  'module.requiresGrad': { args: [flag], needed: 0 },
+  'module.append': { args: [mostly(kind('module'))], tampers: true },
+  'module.at': { args: [dim] },
+  'module.map': { args: [callback] },
   'module.zeroGrad': pure,
   'module.stateDict': pure,
   'module.loadStateDict': {
@@ -612,7 +710,7 @@ export function samplesOf(gpt) {
   const layers = Object.values(LAYERS).map((make) => make(gpt, sizes)[0])
   return {
     tensor: [x],
-    module: [new gpt.Module(), ...layers],
+    module: [new gpt.Module(), new gpt.ModuleList(), ...layers],
     optimizer: Object.values(OPTIMIZERS).map((make) => make(gpt, [x])),
     cache: [LAYERS.GPTModel(gpt, sizes)[0].newCache()],
     int8: [new gpt.Linear(1, 1).quantize().int8Weight],
@@ -628,6 +726,7 @@ export function functionsOf({ gpt }) {
   const samples = samplesOf(gpt)
   const found = [
     ...methodsOf(gpt).map((name) => (isClass(name) ? `new ${name}` : `gpt.${name}`)),
+    ...methodsOf(gpt.init).map((name) => `init.${name}`),
     ...Object.entries(samples).flatMap(([kind, objects]) =>
       objects
         .flatMap(methodsOf)
@@ -703,6 +802,7 @@ function receiverOf(world, op, on) {
     const parts = world.modules.flatMap(partsOf)
     return [...all, ...parts][on % (all.length + parts.length)]
   }
+  if (family === 'init') return world.gpt.init
   if (!(family in lists)) return world.gpt
   const list = lists[family]
   // Layers inside others are called, too.

@@ -375,7 +375,8 @@ static void try_one(void)
             t.c.s[which % strlen(k->sizes)] = i == 1 ? 0 : impossible_size(which / 8);
             impossible = 1;
         }
-    if (k->choose && (t.c.s[3] > 1 || t.c.s[5] > 1)) bad_value = 1; /* the steps between columns */
+    if (k->choose && (t.c.s[3] > 1 || t.c.s[5] > 1 || t.c.s[7] > 1))
+        bad_value = 1; /* the steps between columns */
     if (fault >= 192 && (fault % 8 == 3 || fault % 8 == 7)) missing = take() % tensors;
     if (fault >= 192 && (fault % 8 == 4 || fault % 8 == 7)) {
         const unsigned which = take();

@@ -104,6 +104,25 @@ export class Witness {
     this.failFrom(0)
   }
 
+  /**
+   * Runs what only looks at the package, and may make tensors for that: no call is watched meanwhile.
+   *
+   * @template T
+   * @param {() => T} fn
+   */
+  aside(fn) {
+    const [touched, allocations, failAt] = [this.#touched, this.allocations, this.failAt]
+    this.begin()
+    try {
+      return fn()
+    } finally {
+      this.#learn(this.#touched)
+      this.#touched = touched
+      this.allocations = allocations
+      this.failAt = failAt
+    }
+  }
+
   /** @param {number} failAt which allocation from now on fails; 0 for none */
   failFrom(failAt) {
     this.allocations = 0
@@ -134,11 +153,8 @@ export class Witness {
   /** @param {Iterable<Range>} allowed @param {number} limit */
   #end(allowed, limit) {
     this.failAt = 0
-    const { buffer } = this.#wasm
-    if (buffer.byteLength > this.#copy.length) {
-      this.#copy = Buffer.concat([this.#copy, Buffer.alloc(buffer.byteLength - this.#copy.length)])
-    }
-    const now = Buffer.from(buffer)
+    this.#grow()
+    const now = Buffer.from(this.#wasm.buffer)
     const ranges = [...this.#touched, this.#scratch, ...allowed].sort((a, b) => a.begin - b.begin)
     let from = this.generator.begin
     const compare = (/** @type {number} */ to) => {
@@ -152,11 +168,24 @@ export class Witness {
       from = Math.max(from, end)
     }
     compare(Math.min(now.length, limit))
-    for (const { begin, end } of ranges) now.copy(this.#copy, begin, begin, end)
+    this.#learn(ranges)
     for (const { begin } of this.#touched) {
       const bytes = this.blocks.get(begin + ZONE)
       if (bytes !== undefined) this.#checkZones(begin + ZONE, bytes)
     }
+  }
+
+  /** Makes the copy as large as the memory. */
+  #grow() {
+    const missing = this.size - this.#copy.length
+    if (missing > 0) this.#copy = Buffer.concat([this.#copy, Buffer.alloc(missing)])
+  }
+
+  /** Takes ranges over into the copy. @param {Range[]} ranges */
+  #learn(ranges) {
+    this.#grow()
+    const now = Buffer.from(this.#wasm.buffer)
+    for (const { begin, end } of ranges) now.copy(this.#copy, begin, begin, end)
   }
 
   /**

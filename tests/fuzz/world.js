@@ -112,7 +112,7 @@ export class World {
     if (typeof value !== 'object' || value === null || depth > 3) return
     if (isModule(value)) add(this.modules, value)
     else if (value instanceof Uint8Array && value.length > 0) this.files.push(value)
-    else if (value instanceof gpt.SGD || value instanceof gpt.AdamW) add(this.optimizers, value)
+    else if (value instanceof gpt.Optimizer) add(this.optimizers, value)
     else if (typeof value.truncate === 'function') add(this.caches, value)
     else if (this.#isTensor(value)) add(this.tensors, value)
     else if (Array.isArray(value)) itemsOf(value).forEach((item) => this.keep(item, depth + 1))
@@ -144,12 +144,17 @@ export class World {
     const found = new Set(this.tensors)
     for (const module of this.modules) for (const tensor of this.tensorsIn(module)) found.add(tensor)
     for (const optimizer of this.optimizers) {
-      for (const tensor of tensorsOf(optimizer)) found.add(tensor)
+      for (const tensor of this.keptBy(optimizer)) found.add(tensor)
       for (const tensor of parametersOf(optimizer)) if (this.#isTensor(tensor)) found.add(tensor)
     }
     for (const cache of this.caches) for (const tensor of tensorsOfCache(cache)) found.add(tensor)
     for (const tensor of [...found]) if (tensor.grad) found.add(tensor.grad)
     return found
+  }
+
+  /** @param {any} optimizer @returns {Tensor[]} its state */
+  keptBy(optimizer) {
+    return this.witness.aside(() => keptBy(optimizer))
   }
 
   /** @param {any} module @returns {Tensor[]} those in its properties and inside, read without its getters */
@@ -189,8 +194,14 @@ export class World {
       lines.push(this.#tensorsAmong(contents).map(ofTensor).join())
     }
     for (const optimizer of this.optimizers) {
-      const lr = this.#text(Object.getOwnPropertyDescriptor(optimizer, 'lr')?.value)
-      lines.push(`${this.id(optimizer)} lr=${lr} ${tensorsOf(optimizer).map(ofTensor)}`)
+      for (const { params: _, ...options } of optimizer.paramGroups) {
+        lines.push(
+          Object.values(options)
+            .map((option) => this.#text(option))
+            .join(),
+        )
+      }
+      lines.push(`${this.id(optimizer)} ${this.keptBy(optimizer).map(ofTensor)}`)
     }
     for (const cache of this.caches) {
       lines.push(`${this.id(cache)} length=${cache.length} ${tensorsOfCache(cache).map(ofTensor)}`)
@@ -232,6 +243,12 @@ export class World {
         return this.caches[i % Math.max(this.caches.length, 1)] ?? null
       case 'module':
         return this.module(i) ?? null
+      case 'optimizer':
+        return this.optimizers[i % Math.max(this.optimizers.length, 1)] ?? null
+      case 'groups':
+        return [{ params: [this.tensor(i)], lr: i / 2 }, { params: i % 3 ? [] : [this.tensor(i + 1)] }]
+      case 'factor':
+        return (/** @type {number} */ epoch) => [1, 0.5 ** epoch, epoch, -1, NaN][i % 5]
       case 'input':
         return this.#inputOf(receiver, i)
       case 'dy':
@@ -406,11 +423,16 @@ export class World {
           case 'reads':
             return void [String(output), event.name, Object.keys(event)]
           case 'keeps':
-            return this.keep(output.clone())
+            return void this.keep(output.clone())
+          case 'replaces': {
+            const other = i % 3 ? output.mul(2) : this.tensor(i)
+            this.keep(other)
+            return other
+          }
           case 'disposes':
             return [output, input, module][i % 3]?.dispose?.()
           case 'forwards':
-            return this.keep(module.forward(input))
+            return void this.keep(module.forward(input))
           case 'backwards':
             return void output.sum().backward()
           case 'evaluates':
@@ -524,8 +546,18 @@ function itemsOf(array) {
 /** @param {any} optimizer @returns {Tensor[]} its parameters, where nobody replaced them */
 export const parametersOf = ({ parameters }) => (Array.isArray(parameters) ? itemsOf(parameters) : [])
 
-/** @param {any} object a layer or an optimizer @returns {Tensor[]} */
-const tensorsOf = (object) => Object.values(stateOf(object) ?? {})
+/**
+ * The tensors that an optimizer keeps. Those that its state dict has made of the options are freed.
+ *
+ * @param {any} optimizer
+ * @returns {Tensor[]}
+ */
+export const keptBy = (optimizer) =>
+  Object.entries(stateOf(optimizer) ?? {}).flatMap(([name, tensor]) => {
+    if (name.startsWith('state.')) return tensor
+    tensor.dispose()
+    return []
+  })
 
 /** @param {any} cache @returns {Tensor[]} its keys and values, which the package hides */
 export const tensorsOfCache = (cache) => cache.tensorsForScope

@@ -1,10 +1,13 @@
-"""Writes optim.json: ten steps of SGD and AdamW, and gradient clipping.
+"""Writes optim.json: ten steps of SGD, Adam and AdamW, also with parameter groups, gradient clipping, and
+learning rates by LambdaLR.
 
-torch.optim.SGD and torch.optim.AdamW compute in float64, nn.utils.clip_grad_norm_ in float32.
+torch.optim's optimizers compute in float64, nn.utils.clip_grad_norm_ in float32.
 
 A run draws, after manual_seed(3): two parameters, then each step's gradients. From step 5 on lr is halved.
-The second parameter has no gradient in steps 0 and 7.
+The second parameter has no gradient in steps 0 and 7. With groups, each parameter is a group of its own.
 """
+
+import math
 
 import torch
 from torch import nn, optim
@@ -17,21 +20,28 @@ SETTINGS = [
     ("SGD", {"lr": 0.1, "momentum": 0.9}),
     ("SGD", {"lr": 0.1, "momentum": 0.8, "dampening": 0.5, "weight_decay": 0.01}),
     ("SGD", {"lr": 0.1, "momentum": 0.9, "nesterov": True}),
+    ("Adam", {}),
+    ("Adam", {"lr": 0.1, "betas": (0.8, 0.99), "eps": 1e-6, "weight_decay": 0.1}),
     ("AdamW", {}),
     ("AdamW", {"lr": 0.1, "betas": (0.8, 0.99), "eps": 1e-6, "weight_decay": 0.1}),
     ("AdamW", {"lr": 0.1, "betas": (0.0, 0.5), "weight_decay": 0.0}),
+    ("SGD", {"lr": 0.1}, [{"momentum": 0.9, "weight_decay": 0.1}, {"lr": 0.3}]),
+    ("Adam", {"lr": 0.1}, [{"weight_decay": 0.5}, {"lr": 0.01, "betas": (0.5, 0.9)}]),
+    ("AdamW", {"lr": 0.1}, [{"weight_decay": 0.5}, {"weight_decay": 0.0, "lr": 0.02}]),
 ]
 
 
-def run(name, options):
+def run(name, options, groups=None):
     torch.manual_seed(3)
     parameters = [nn.Parameter(torch.randn(3, 7).double()), nn.Parameter(torch.randn(5).double())]
-    optimizer = getattr(optim, name)(parameters, **options)
+    given = [{"params": [p], **group} for p, group in zip(parameters, groups)] if groups else parameters
+    optimizer = getattr(optim, name)(given, **options)
     after = []
     for step in range(10):
         gradients = [torch.randn(3, 7).double(), torch.randn(5).double()]
         if step == 5:
-            optimizer.param_groups[0]["lr"] /= 2
+            for group in optimizer.param_groups:
+                group["lr"] /= 2
         for i, (parameter, gradient) in enumerate(zip(parameters, gradients)):
             parameter.grad = None if i == 1 and step in (0, 7) else gradient
         optimizer.step()
@@ -40,6 +50,7 @@ def run(name, options):
     return {
         "name": name,
         "options": options,
+        "groups": groups,
         "after": after,
         "state": {
             f"state.{i}.{key}": pack(torch.as_tensor(value).double())
@@ -63,8 +74,36 @@ def clip(max_norm, scale=1.0):
     }
 
 
+def cosine(warmup, steps, low):
+    """nanoGPT's get_lr, as a factor."""
+
+    def factor(i):
+        if i < warmup:
+            return (i + 1) / (warmup + 1)
+        if i > steps:
+            return low
+        return low + 0.5 * (1.0 + math.cos(math.pi * (i - warmup) / (steps - warmup))) * (1 - low)
+
+    return factor
+
+
+def schedule(warmup, steps, low):
+    """The rates of two groups, of epochs 0 to 11, then of epoch 3 and the next."""
+    parameters = [nn.Parameter(torch.zeros(1)) for _ in range(2)]
+    groups = [{"params": parameters[:1]}, {"params": parameters[1:], "lr": 0.1}]
+    optimizer = optim.SGD(groups, lr=0.3)
+    scheduler = optim.lr_scheduler.LambdaLR(optimizer, cosine(warmup, steps, low))
+    rates = [scheduler.get_last_lr()]
+    for epoch in [*[None] * 11, 3, None]:
+        optimizer.step()
+        scheduler.step(*[] if epoch is None else [epoch])
+        rates.append(scheduler.get_last_lr())
+    return {"warmup": warmup, "steps": steps, "min": low, "rates": rates}
+
+
 def cases():
     return {
+        "schedules": [schedule(3, 9, 0.1), schedule(0, 5, 0.0), schedule(4, 20, 0.5)],
         "runs": [run(*setting) for setting in SETTINGS],
         "clips": [clip(1.0), clip(0.0), clip(1000.0), clip(1.0, 1e15), clip(1.0, 0.0)],
     }

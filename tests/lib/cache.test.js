@@ -368,7 +368,9 @@ test('a cache is used by one forward at a time', () => {
       stop()
       assert.equal(cache.length, 0)
     })
-    const stop = model.onForward(({ name }) => name === 'trf_blocks.0.norm1' && cache.dispose())
+    const stop = model.onForward(({ name }) => {
+      if (name === 'trf_blocks.0.norm1') cache.dispose()
+    })
     assertRefuses(() => model.forward([1, 2], { cache }), 'DISPOSED', /cache should be live/)
     stop()
   })

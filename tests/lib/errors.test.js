@@ -577,7 +577,7 @@ for (const [name, calls] of Object.entries(refused)) {
 
 test('every public function refuses one argument more than it reads', async () => {
   /** @type {Record<string, any[]>} */
-  const samples = { gpt: [gpt], ...samplesOf(gpt) }
+  const samples = { gpt: [gpt], init: [gpt.init], ...samplesOf(gpt) }
   const tried = new Set()
   for (const name of functionsOf({ gpt })) {
     if (name.includes('@@') || name === 'new Sequential') continue // those that JavaScript calls; any number
@@ -599,7 +599,8 @@ test('every public function refuses one argument more than it reads', async () =
   }
   assert.ok(tried.size > 80, `${tried.size} functions`)
   for (const leaf of samples.module) {
-    if (/^(Module|Attention|Sequential|TransformerBlock|GPTModel)$/.test(leaf.constructor.name)) continue
+    if (/^(Module|ModuleList|Attention|Sequential|TransformerBlock|GPTModel)$/.test(leaf.constructor.name))
+      continue
     assertRefuses(() => leaf.forward(x, { dim: 0 }), 'TYPE', /forward: takes at most 1 argument, got 2: /)
   }
   assertRefuses(() => gpt.dispose(1), 'TYPE', /^dispose: takes no arguments, got 1: 1$/)
@@ -617,6 +618,32 @@ test('an argument too many is allowed where it is undefined, and many are counte
   assertRefuses(() => x.reshape(...Array(99).fill(1)), 'TYPE', /^reshape: takes at most 1 argument, got 99$/)
 })
 
+test('PyTorch’s options that have one value here are refused with the reason', () => {
+  const [float32, cpu] = ['\\(all tensors are float32\\)', '\\(all tensors are on the CPU\\)']
+  const wrong = untyped(gpt)
+  for (const [call, text] of /** @type {[() => unknown, string][]} */ ([
+    [
+      () => x.sum({ dtype: 'float64' }),
+      `^sum: options should be among dim, keepdim, got "dtype" ${float32}$`,
+    ],
+    [
+      () => new wrong.Linear(1, 1, { device: 'cuda' }),
+      `^Linear: options should be among bias, got "device" ${cpu}$`,
+    ],
+    [
+      () => wrong.zeros([2], { dtype: 1, device: 2 }),
+      `^zeros: takes .* got 2: \\[2\\], an object ${float32} ${cpu}$`,
+    ],
+    [
+      () => wrong.tensor([1], { dtype: 1 }),
+      `^tensor: shape should be an array of sizes, got an object ${float32}$`,
+    ],
+    [() => x.cumsum({ out: x }), 'got "out" \\(every result is a new tensor\\)$'],
+  ])) {
+    assert.throws(call, { message: new RegExp(text) })
+  }
+})
+
 const config = { vocabSize: 5, contextLength: 3, embDim: 4, nHeads: 2, nLayers: 1 }
 const model = new gpt.GPTModel(config).eval()
 const row = gpt.ones([1, 4])
@@ -630,9 +657,18 @@ const row = gpt.ones([1, 4])
 const TAKES_OBJECT = {
   load,
   'Tensor.toString': (given) => x.toString(given),
+  'Tensor.backward': (given) => gpt.parameter(gpt.ones([])).backward(undefined, given),
   'Tensor.sum': (given) => x.sum(given),
   'Tensor.max': (given) => x.max(given),
+  'Tensor.min': (given) => x.min(given),
   'Tensor.argmax': (given) => x.argmax(given),
+  'Tensor.argmin': (given) => x.argmin(given),
+  'Tensor.std': (given) => x.std(given),
+  'Tensor.prod': (given) => x.prod(given),
+  'Tensor.cumsum': (given) => x.cumsum(given),
+  'Tensor.topk': (given) => x.topk(1, given),
+  'Tensor.gather': (given) => x.gather(given),
+  'Tensor.indexSelect': (given) => x.indexSelect(given),
   'Tensor.mean': (given) => x.mean(given),
   'Tensor.var': (given) => x.var(given),
   'Tensor.slice': (given) => x.slice(0, 1, given),
@@ -646,11 +682,22 @@ const TAKES_OBJECT = {
   'Tensor.logSoftmax': (given) => x.logSoftmax(given),
   cat: (given) => gpt.cat([x], given),
   stack: (given) => gpt.stack([x], given),
+  multinomial: (given) => gpt.multinomial(x, 1, given),
   'Module.quantize': (given) => new gpt.ReLU().quantize(given),
   'Module.loadStateDict': (given) => new gpt.ReLU().loadStateDict(given),
   Linear: (given) => new gpt.Linear(1, 1, given),
   Conv1D: (given) => new gpt.Conv1D(1, 1, given),
   GELU: (given) => new gpt.GELU(given),
+  'init.normal': (given) => gpt.init.normal(x, given),
+  'init.uniform': (given) => gpt.init.uniform(x, given),
+  'init.xavierUniform': (given) => gpt.init.xavierUniform(x, given),
+  'init.xavierNormal': (given) => gpt.init.xavierNormal(x, given),
+  'init.kaimingUniform': (given) => gpt.init.kaimingUniform(x, given),
+  'init.kaimingNormal': (given) => gpt.init.kaimingNormal(x, given),
+  layerNorm: (given) => gpt.layerNorm(x, 5, null, null, given),
+  rmsNorm: (given) => gpt.rmsNorm(x, 5, null, given),
+  dropout: (given) => gpt.dropout(x, given),
+  scaledDotProductAttention: (given) => gpt.scaledDotProductAttention(x, x, x, given),
   LayerNorm: (given) => new gpt.LayerNorm(1, given),
   BatchNorm: (given) => new gpt.BatchNorm(1, given),
   RMSNorm: (given) => new gpt.RMSNorm(1, given),
@@ -668,8 +715,11 @@ const TAKES_OBJECT = {
     gpt.GPTModel.fromPretrained(gpt.saveSafetensors(model, { names: 'ours' }), given),
   'Sequential.forward': (given) => new gpt.Sequential(new gpt.Attention(config)).forward(row, given),
   'Optimizer.loadStateDict': (given) => new gpt.SGD([x], { lr: 1 }).loadStateDict(given),
+  Adam: (given) => new gpt.Adam([x], given),
   AdamW: (given) => new gpt.AdamW([x], given),
   SGD: (given) => new gpt.SGD([x], given),
+  cosineWithWarmup: (given) => gpt.cosineWithWarmup(given),
+  gradcheck: (given) => gpt.gradcheck(() => x, gpt.parameter(gpt.ones([1])), given),
   clipGradNorm: (given) => gpt.clipGradNorm([x], 1, given),
   crossEntropy: (given) => gpt.crossEntropy(x, [0, 1], given),
   mse: (given) => gpt.mse(x, x, given),
@@ -681,7 +731,7 @@ test('only plain objects of known names are options', async () => {
   const found = new Set()
   let owner = ''
   for (const line of types.split('\n')) {
-    owner = /^declare class (\w+)/.exec(line)?.[1] ?? owner
+    owner = /^declare (?:class|const) (\w+)/.exec(line)?.[1] ?? owner
     const method = /(\w+)(?:<.*>)?\(.*\b(?:options|config|context|dict)\??: /.exec(line)?.[1]
     if (!method) continue
     if (line.startsWith('declare function')) found.add(method)

@@ -44,7 +44,8 @@ function normalized(rows, norm) {
     const mean = x.reduce((sum, value) => sum + value, 0) / x.length
     const variance = x.reduce((sum, value) => sum + (value - mean) ** 2, 0) / x.length
     return x.map(
-      (value, i) => ((value - mean) / Math.sqrt(variance + eps)) * scale.data[i] + (shift?.data[i] ?? 0),
+      (value, i) =>
+        ((value - mean) / Math.sqrt(variance + eps)) * (scale?.data[i] ?? 1) + (shift?.data[i] ?? 0),
     )
   })
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { largest } from '../../build/lib/models/sample.js'
+import { largest } from '../../build/lib/tensor/topk.js'
 import { assertRefuses, golden, loadForTest, shake, untyped, usedMemory } from './support.js'
 
 const config = { vocabSize: 23, contextLength: 16, embDim: 12, nHeads: 3, nLayers: 2 }

@@ -74,7 +74,9 @@ function everything(gpt) {
       result.mul(result).sum().backward()
       keep(`${name}: gradient`, gradientOf(x))
     }
-    keep('argmax', gpt.tensor(x.argmax({ dim: 0 })))
+    keep('argmax', x.argmax({ dim: 0 }))
+    keep('multinomial', gpt.multinomial(x.detach().abs(), 3, { replacement: true }))
+    keep('randint', gpt.randint(0, 9, [70, 66]))
     keep('loadSafetensors', gpt.loadSafetensors(gpt.saveSafetensors({ x })).x)
   })
   gpt.scope(() => {

@@ -97,7 +97,7 @@ test('layer norm without a bias has the bits of one whose shift is 0, and no shi
       x.requiresGrad = true
       const y = layer.forward(x)
       y.backward(gpt.randn([4, size]))
-      return [y, x.grad, layer.scale.grad].map((tensor) => tensor?.toArray())
+      return [y, x.grad, layer.scale?.grad].map((tensor) => tensor?.toArray())
     })
     assert.deepEqual(results[1], results[0])
   }
@@ -119,7 +119,7 @@ test('a NaN or an infinity makes its own row NaN and no other row, as in PyTorch
 
 test('a new LayerNorm has scale 1, shift 0 and eps 1e-5, and adds eps to the variance', () => {
   const norm = new gpt.LayerNorm(3)
-  assert.deepEqual([...norm.scale.data], [1, 1, 1])
+  assert.deepEqual([...(norm.scale?.data ?? [])], [1, 1, 1])
   assert.deepEqual([...(norm.shift?.data ?? [])], [0, 0, 0])
   assert.equal(norm.eps, 1e-5)
   const wide = new gpt.LayerNorm(2, { eps: 3 }).forward(gpt.tensor([-1, 1]))

@@ -161,7 +161,7 @@ test('a scope frees the tensors made inside, except those it returns', () => {
   assert.equal(inside[0].disposed, true)
   assert.deepEqual(kept.toArray(), [1, 1, 1])
   assert.deepEqual(list[0].toArray(), [1])
-  assert.deepEqual([...layer.scale.data], [1, 1])
+  assert.deepEqual([...(layer.scale?.data ?? [])], [1, 1])
 })
 
 test('a scope keeps what arrays, objects, maps and sets of its result hold, however deep', () => {

@@ -17,6 +17,7 @@ import {
   nextAddress,
   rowsOf,
   untyped,
+  usedMemory,
 } from './support.js'
 
 /** @type {Gpt} */
@@ -117,7 +118,7 @@ test('onForward reaches every layer, and each of several listeners, until it is 
     seen.push(name)
     assert.equal(output.disposed, false)
   })
-  const stopInner = inner.onForward(({ name }) => seen.push(`inner ${name}`))
+  const stopInner = inner.onForward(({ name }) => void seen.push(`inner ${name}`))
   const y = layer.forward(x).toArray()
   assert.deepEqual(seen, ['0', '1.0', 'inner 0', '1.1', 'inner 1', '1', 'inner ', ''])
   stop()
@@ -195,7 +196,7 @@ test('a listener gets what a user’s forward returns, whatever it is', () => {
   const layer = new Any()
   /** @type {unknown[]} */
   const outputs = []
-  layer.onForward(({ output }) => outputs.push(output))
+  layer.onForward(({ output }) => void outputs.push(output))
   const returned = [5, 'five', null, undefined, { other: 5 }]
   for (const value of returned) layer.forward(value)
   assert.deepEqual(outputs, returned)
@@ -208,7 +209,7 @@ test('FeedForward shows its layers in noGrad as well, with the same bits', () =>
   const y = forward()
   /** @type {string[]} */
   const seen = []
-  const stop = layer.onForward(({ name }) => seen.push(name))
+  const stop = layer.onForward(({ name }) => void seen.push(name))
   assert.deepEqual(forward(), y)
   assert.deepEqual(seen, ['layers.0', 'layers.1', 'layers.2', ''])
   stop()
@@ -274,7 +275,9 @@ test('returnWeights travels through Sequential and TransformerBlock to Attention
     const expected = layer.forward(x).toArray()
     /** @type {number[][]} */
     const shapes = []
-    const stop = layer.onForward(({ weights }) => weights && shapes.push([...weights.shape]))
+    const stop = layer.onForward(({ weights }) => {
+      if (weights) shapes.push([...weights.shape])
+    })
     assert.deepEqual(layer.forward(x, { returnWeights: true }).toArray(), expected)
     assert.deepEqual(shapes, [[2, 4, 4]])
     stop()
@@ -645,4 +648,260 @@ test('what a layer of one’s own keeps in a property outlives the forward of th
   assert.ok(running.mean.disposed, 'a scope of the user’s frees what it does not return')
   assert.deepEqual(gradientOf(/** @type {any} */ (running.scale)).toArray(), [2, 4])
   assert.deepEqual(layer.parameters(), [running.scale])
+})
+
+test('modules, children, parameters and buffers come in PyTorch’s order, each once, under its first name', () => {
+  class Block extends gpt.Module {
+    constructor() {
+      super()
+      this.mask = gpt.ones([2, 2]).tril()
+      this.W_query = new gpt.Linear(2, 2, { bias: false })
+      this.layers = new gpt.ModuleList([new gpt.Linear(2, 3), new gpt.Sequential(new gpt.BatchNorm(3))])
+      this.again = this.W_query
+      this.heads = [new gpt.ReLU(), new gpt.SiLU()]
+      this.ownScale = gpt.parameter(gpt.ones([1]))
+      this.sameMask = this.mask
+    }
+  }
+  const block = new Block()
+  const { W_query: query, layers, heads } = block
+  const [linear, sequential] = layers
+  const namesOf = (/** @type {[string, unknown][]} */ named) => named.map(([name]) => name)
+  assert.deepEqual(block.namedModules(), [
+    ['', block],
+    ['W_query', query],
+    ['layers', layers],
+    ['layers.0', linear],
+    ['layers.1', sequential],
+    ['layers.1.0', untyped(sequential).layers[0]],
+    ['heads.0', heads[0]],
+    ['heads.1', heads[1]],
+  ])
+  assert.deepEqual(
+    block.modules(),
+    block.namedModules().map(([, module]) => module),
+  )
+  assert.deepEqual(namesOf(block.namedChildren()), ['W_query', 'layers', 'heads.0', 'heads.1'])
+  assert.deepEqual(block.children(), [query, layers, ...heads])
+  assert.deepEqual(namesOf(block.namedParameters()), [
+    ...['own_scale', 'W_query.weight', 'layers.0.weight', 'layers.0.bias'],
+    ...['layers.1.0.scale', 'layers.1.0.shift'],
+  ])
+  assert.deepEqual(namesOf(block.namedBuffers()), [
+    'mask',
+    'layers.1.0.running_mean',
+    'layers.1.0.running_var',
+  ])
+  assert.deepEqual(block.buffers()[0], block.mask)
+  assert.ok('W_query.weight' in block.stateDict() && 'again.weight' in block.stateDict())
+})
+
+test('apply calls a function with the layers inside first, as PyTorch’s, and returns the layer', () => {
+  const shared = new gpt.ReLU()
+  const model = new gpt.Sequential(new gpt.Sequential(new gpt.Linear(1, 1), shared), shared)
+  /** @type {Module[]} */
+  const seen = []
+  assert.equal(
+    model.apply((module) => seen.push(module)),
+    model,
+  )
+  const [inner] = model.layers
+  assert.deepEqual(seen, [untyped(inner).layers[0], shared, inner, shared, model])
+  assertRefuses(
+    () => model.apply(untyped(null)),
+    'TYPE',
+    /^Sequential.apply: fn should be a function, got null$/,
+  )
+  model.layers.push(model)
+  assertRefuses(() => model.apply(() => {}), 'VALUE', /should not contain itself/)
+})
+
+test('requiresGrad(false) freezes the parameters: they get no gradient, and requiresGrad() frees them again', () => {
+  const frozen = new gpt.Linear(2, 2)
+  const model = new gpt.Sequential(frozen, new gpt.Linear(2, 1))
+  assert.equal(frozen.requiresGrad(false), frozen)
+  model
+    .forward(gpt.ones([1, 2]))
+    .sum()
+    .backward()
+  assert.deepEqual(
+    model.parameters().map(({ grad }) => grad !== null),
+    [false, false, true, true],
+  )
+  frozen.requiresGrad()
+  model
+    .forward(gpt.ones([1, 2]))
+    .sum()
+    .backward()
+  assert.ok(model.parameters().every(({ grad }) => grad !== null))
+  assertRefuses(
+    () => frozen.requiresGrad(untyped(0)),
+    'TYPE',
+    /^Linear.requiresGrad: value should be true or false, got 0$/,
+  )
+})
+
+test('ModuleList holds layers as PyTorch’s', () => {
+  const [a, b, c] = [new gpt.Linear(2, 2), new gpt.Linear(2, 2), new gpt.ReLU()]
+  const list = new gpt.ModuleList([a, b])
+  assert.equal(list.append(c), list)
+  assert.equal(list.length, 3)
+  assert.deepEqual([list.at(0), list.at(-1)], [a, c])
+  assert.deepEqual([...list], [a, b, c])
+  assert.deepEqual(
+    list.map((module, i) => [module, i]),
+    [
+      [a, 0],
+      [b, 1],
+      [c, 2],
+    ],
+  )
+  class Holder extends gpt.Module {
+    layers = list
+  }
+  const holder = new Holder()
+  assert.deepEqual(Object.keys(holder.stateDict()), [
+    ...['layers.0.weight', 'layers.0.bias', 'layers.1.weight', 'layers.1.bias'],
+  ])
+  holder.eval()
+  assert.equal(c.training, false)
+  const linear = 'Linear(in_features=2, out_features=2, bias=True)'
+  assert.equal(
+    String(holder),
+    `Holder(\n  (layers): ModuleList(\n    (0-1): 2 x ${linear}\n    (2): ReLU()\n  )\n)`,
+  )
+  assert.equal(String(new gpt.ModuleList()), 'ModuleList()')
+  const other = new Holder()
+  other.loadStateDict(gpt.loadSafetensors(gpt.saveSafetensors(holder.stateDict())))
+  /** @type {[() => unknown, any, RegExp][]} */
+  const cases = [
+    [
+      () => new gpt.ModuleList(untyped(a)),
+      'TYPE',
+      /^ModuleList: modules should be an array of layers, got a Linear$/,
+    ],
+    [
+      () => new gpt.ModuleList(untyped([a, 1])),
+      'TYPE',
+      /^ModuleList: modules\[1\] should be a layer, got 1$/,
+    ],
+    [() => list.append(untyped(null)), 'TYPE', /^ModuleList.append: module should be a layer, got null$/],
+    [() => list.at(3), 'VALUE', /^ModuleList.at: index should be an integer from -3 to 2, got 3$/],
+    [
+      () => untyped(list).forward(gpt.ones([1, 2])),
+      'UNSUPPORTED',
+      /^ModuleList.forward: not defined for a Tensor$/,
+    ],
+  ]
+  for (const [call, code, message] of cases) assertRefuses(call, code, message)
+})
+
+test('a Tensor that a listener returns takes the place of the output, also for the next listener', () => {
+  const layer = new gpt.Sequential(new gpt.Identity(), new gpt.ReLU())
+  const x = gpt.parameter(gpt.tensor([1, -2, 3]))
+  /** @type {unknown[]} */
+  const seen = []
+  const stops = [
+    layer.layers[0].onForward(({ output }) => output.mul(10)),
+    layer.layers[0].onForward(({ output }) => void seen.push(output.toArray())),
+    layer.layers[0].onForward(({ output }) => output.add(1)),
+    layer.onForward(({ name, output }) => (name === '' ? output.neg() : undefined)),
+  ]
+  layer.forward(x).sum().backward()
+  assert.deepEqual(seen, [[10, -20, 30]])
+  assert.deepEqual(gradientOf(x).toArray(), [-10, 0, -10])
+  assert.deepEqual(layer.forward(x).toArray(), [-11, -0, -31])
+  for (const stop of stops) stop()
+  assert.deepEqual(layer.forward(x).toArray(), [1, 0, 3])
+})
+
+test('a listener may replace an Attention’s output beside its weights, and the embeddings of a model', () => {
+  const config = { embDim: 6, nHeads: 2, contextLength: 4, vocabSize: 5, nLayers: 2 }
+  const model = new gpt.GPTModel(config).eval()
+  const { attn } = model.trfBlocks[0]
+  const x = gpt.randn([3, 6])
+  const stop = attn.onForward(({ name, output }) => (name === '' ? output.mul(0) : undefined))
+  const { output, weights } = untyped(attn).forward(x, { returnWeights: true })
+  assert.ok(output.data.every((/** @type {number} */ value) => value === 0))
+  assert.deepEqual(weights.shape, [2, 3, 3])
+  stop()
+  const [other, own] = [
+    [4, 0, 2],
+    [1, 2, 3],
+  ].map((ids) => model.tokEmb.forward(ids))
+  const expected = model.forward([4, 0, 2]).toArray()
+  const end = model.tokEmb.onForward(() => other)
+  for (let i = 0; i < 2; i++) {
+    assert.deepEqual(model.forward([1, 2, 3]).toArray(), expected)
+    assert.deepEqual(gpt.noGrad(() => model.forward([1, 2, 3])).toArray(), expected)
+  }
+  end()
+  assert.equal(other.disposed, false)
+  assert.notDeepEqual(own.toArray(), other.toArray())
+})
+
+test('what a listener puts in place of an output is freed by nobody but its scope, and nothing is left behind', () => {
+  const sizes = { vocabSize: 5, embDim: 6, nHeads: 2, contextLength: 4, nLayers: 2 }
+  const model = new gpt.GPTModel(sizes).eval()
+  const kept = gpt.randn([3, 6])
+  const put = {
+    kept: () => kept,
+    made: (/** @type {Tensor} */ output) => output.mul(2),
+    alias: (/** @type {Tensor} */ output) => output.reshape(output.shape),
+    same: (/** @type {Tensor} */ output) => output,
+    read: (/** @type {Tensor} */ output) => output.mul(output),
+  }
+  for (const [how, replace] of Object.entries(put)) {
+    const stop = model.onForward(({ name, output }) =>
+      /norm1$|\.attn$|^trf_blocks.\d$|^final_norm$/.test(name) ? replace(output) : undefined,
+    )
+    const forward = () => model.forward([0, 1, 2])
+    /** @type {Record<string, () => Tensor | void>} */
+    const runs = {
+      noGrad: () => gpt.noGrad(forward),
+      grad: forward,
+      backward: () => {
+        forward().sum().backward()
+        model.zeroGrad()
+      },
+    }
+    for (const [name, run] of Object.entries(runs)) {
+      gpt.scope(untyped(run))
+      const before = usedMemory(gpt)
+      const first = gpt.scope(() => untyped(run)()?.toArray())
+      assert.deepEqual(
+        gpt.scope(() => untyped(run)()?.toArray()),
+        first,
+        `${how}, ${name}`,
+      )
+      assert.equal(usedMemory(gpt), before, `${how}, ${name}`)
+    }
+    assert.equal(kept.disposed, false)
+    stop()
+  }
+})
+
+test('what a listener returns, and is neither a live Tensor nor undefined, is refused', () => {
+  const layer = new gpt.Sequential(new gpt.ReLU())
+  const x = gpt.ones([2])
+  const gone = gpt.ones([2])
+  gone.dispose()
+  for (const [value, got] of /** @type {[unknown, string][]} */ ([
+    [1, '1'],
+    [null, 'null'],
+    [false, 'false'],
+    [{ output: x }, 'an object'],
+    [[1, 2], '\\[1, 2\\]'],
+    [Promise.resolve(x), 'a Promise'],
+  ])) {
+    const stop = layer.onForward(untyped(() => value))
+    const message = new RegExp(
+      `^ReLU.onForward: a listener's result should be a Tensor or undefined .*, got ${got}$`,
+    )
+    assertRefuses(() => layer.forward(x), 'TYPE', message)
+    stop()
+  }
+  layer.onForward(() => gone)
+  const message = /^ReLU.onForward: a listener's result should be a live Tensor, got one that was disposed$/
+  assertRefuses(() => layer.forward(x), 'DISPOSED', message)
 })

@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { power } from '../../build/lib/optim/adamw.js'
+import { power } from '../../build/lib/optim/adam.js'
 import {
   assertClose,
   assertNear,
@@ -16,34 +16,46 @@ import {
   nextAddress,
   rowsOf,
   untyped,
+  usedMemory,
 } from './support.js'
 
-const { runs, clips } = golden('optim')
+const { runs, clips, schedules } = golden('optim')
 const camelCase = (/** @type {string} */ name) =>
   name.replace(/_[a-z]/g, (letters) => letters[1].toUpperCase())
 
 const gpt = await loadForTest()
 
-/**
- * The parameters of tests/golden/optim.py and an optimizer of them.
- *
- * @param {{ name: 'SGD' | 'AdamW', options: object }} run options: under PyTorch's names
- */
-function begin({ name, options }) {
+const inCamelCase = (/** @type {object} */ options) =>
+  Object.fromEntries(Object.entries(options).map(([key, value]) => [camelCase(key), value]))
+
+/** @typedef {{ name: 'SGD' | 'Adam' | 'AdamW', options: object, groups: object[] | null }} Run */
+
+/** The parameters of tests/golden/optim.py and an optimizer of them. @param {Run} run */
+function begin(run) {
   gpt.manualSeed(3)
   const parameters = [gpt.randn([3, 7]), gpt.randn([5])]
-  const named = Object.fromEntries(Object.entries(options).map(([key, value]) => [camelCase(key), value]))
-  const optimizer = create(name, parameters, named)
-  return { parameters, optimizer, named }
+  return { parameters, optimizer: create(run, parameters) }
 }
 
 /**
- * @param {'SGD' | 'AdamW'} name
+ * @param {Run} run options and groups: under PyTorch's names
  * @param {Tensor[]} parameters
- * @param {object} options
  * @returns {Optimizer}
  */
-const create = (name, parameters, options) => new (untyped(gpt)[name])(parameters, options)
+function create({ name, options, groups }, parameters) {
+  const given = groups
+    ? parameters.map((parameter, i) => ({ params: [parameter], ...inCamelCase(groups[i]) }))
+    : parameters
+  return new (untyped(gpt)[name])(given, inCamelCase(options))
+}
+
+/**
+ * The tensors of an optimizer's state dict that no option is.
+ *
+ * @param {Optimizer} optimizer
+ */
+const stateOf = (optimizer) =>
+  Object.fromEntries(Object.entries(optimizer.stateDict()).filter(([name]) => name.startsWith('state.')))
 
 /**
  * One step with the gradients that tests/golden/optim.py draws.
@@ -55,30 +67,32 @@ const create = (name, parameters, options) => new (untyped(gpt)[name])(parameter
 function takeStep(parameters, optimizer, step) {
   gpt.scope(() => {
     const gradients = [gpt.randn([3, 7]), gpt.randn([5])]
-    if (step === 5) optimizer.lr /= 2
+    if (step === 5) for (const group of optimizer.paramGroups) group.lr /= 2
     parameters[0].grad = gradients[0]
     parameters[1].grad = step === 0 || step === 7 ? null : gradients[1]
     optimizer.step()
   })
 }
 
-for (const { name, options, after, state } of runs) {
-  test(`ten steps of ${name}(${JSON.stringify(options)}) are PyTorch’s`, () => {
-    const { parameters, optimizer } = begin({ name, options })
+for (const { after, state, ...run } of runs) {
+  const title = `${run.name}(${JSON.stringify(run.groups ?? [])}, ${JSON.stringify(run.options)})`
+  test(`ten steps of ${title} are PyTorch’s`, () => {
+    const { parameters, optimizer } = begin(run)
     for (let step = 0; step < 10; step++) {
       takeStep(parameters, optimizer, step)
       parameters.forEach((parameter, i) => assertClose(parameter, after[step][i], 2e-6))
     }
-    const own = optimizer.stateDict()
+    const own = stateOf(optimizer)
     assert.deepEqual(Object.keys(own).sort(), Object.keys(state).sort())
     for (const [key, tensor] of Object.entries(own)) assertNear(tensor, state[key], 1e-6, key)
   })
 
-  test(`${name}(${JSON.stringify(options)}) resumes from a saved state with the same bits`, () => {
-    const { parameters, optimizer, named } = begin({ name, options })
+  test(`${title} resumes from a saved state with the same bits`, () => {
+    const { parameters, optimizer } = begin(run)
     for (let step = 0; step < 4; step++) takeStep(parameters, optimizer, step)
     const copies = parameters.map((parameter) => parameter.clone())
-    const resumed = create(name, copies, named)
+    const resumed = create(run, copies)
+    for (const group of resumed.paramGroups) Object.assign(group, { lr: 9, weightDecay: 9 })
     resumed.loadStateDict(gpt.loadSafetensors(gpt.saveSafetensors(optimizer.stateDict())))
     for (const [updated, by] of /** @type {const} */ ([
       [parameters, optimizer],
@@ -140,7 +154,7 @@ test('an optimizer’s state outlives the scope of its steps, and dispose frees 
   optimizer.dispose()
   optimizer.dispose()
   assert.equal(nextAddress(gpt), before)
-  assert.deepEqual(optimizer.stateDict(), {})
+  assert.deepEqual(stateOf(optimizer), {})
 })
 
 for (const { maxNorm, scale, norm, grads } of clips) {
@@ -253,7 +267,7 @@ test('an optimizer names a bad argument, and changes nothing', () => {
   optimizer.lr = untyped('fast')
   assertRefuses(() => optimizer.step(), 'TYPE', /^AdamW.step: lr should be a finite number >= 0, got "fast"$/)
   optimizer.lr = 0.1
-  assert.deepEqual([x.toArray(), x.grad.toArray(), optimizer.stateDict()], [[1, 1], [1, 1], {}])
+  assert.deepEqual([x.toArray(), x.grad.toArray(), stateOf(optimizer)], [[1, 1], [1, 1], {}])
 
   optimizer.step()
   const state = optimizer.stateDict()
@@ -282,7 +296,7 @@ test('an optimizer names a bad argument, and changes nothing', () => {
   )
   assert.deepEqual(gpt.saveSafetensors(optimizer.stateDict()), bytes)
   optimizer.loadStateDict({})
-  assert.deepEqual(optimizer.stateDict(), {})
+  assert.deepEqual(stateOf(optimizer), {})
 })
 
 test('AdamW refuses a state that no step leaves, and changes nothing', () => {
@@ -324,7 +338,7 @@ test('a state that makes the memory grow while it is loaded is the one that was 
   const optimizer = new own.AdamW([x])
   optimizer.loadStateDict(state)
   assert.ok(heapSize(own) > before, 'the memory has to grow, or this tests nothing')
-  for (const [name, tensor] of Object.entries(optimizer.stateDict()))
+  for (const [name, tensor] of Object.entries(stateOf(optimizer)))
     assert.deepEqual(tensor.data, state[/** @type {keyof typeof state} */ (name)].data, name)
 })
 
@@ -372,8 +386,265 @@ test('a step whose state does not fit into memory changes nothing', async () => 
   const optimizer = new small.AdamW([x, y])
   const before = nextAddress(small)
   assertRefuses(() => optimizer.step(), 'MEMORY', /^AdamW.step: needs 1048576 bytes/)
-  assert.deepEqual([x.data[0], optimizer.stateDict(), nextAddress(small)], [1, {}, before])
+  assert.deepEqual([x.data[0], nextAddress(small), stateOf(optimizer)], [1, before, {}])
   y.grad = null
   optimizer.step()
   assert.notEqual(x.data[0], 1)
+})
+
+test('groups have their own options, the optimizer’s where they do not say, and can be set', () => {
+  const [x, y, z] = [1, 2, 3].map(() => gpt.parameter(gpt.ones([2])))
+  const groups = [
+    { params: [x, y], weightDecay: 0.1 },
+    { params: [z], lr: 0.5, betas: /** @type {const} */ ([0, 0]) },
+  ]
+  const optimizer = new gpt.AdamW(groups, { lr: 0.1 })
+  const [first, second] = optimizer.paramGroups
+  assert.deepEqual(first.params, [x, y])
+  assert.deepEqual([first.lr, first.betas, first.eps, first.weightDecay], [0.1, [0.9, 0.999], 1e-8, 0.1])
+  assert.deepEqual([second.lr, second.betas, second.weightDecay], [0.5, [0, 0], 0.01])
+  assert.deepEqual(optimizer.parameters, [x, y, z])
+  assert.equal(String(optimizer), 'AdamW(3 parameters, lr=0.1, 0.5)')
+  const differ = /^lr should be read from paramGroups where groups differ, got 0.1 and 0.5$/
+  assertRefuses(() => optimizer.lr, 'VALUE', differ)
+  optimizer.lr = 0.25
+  assert.deepEqual([first.lr, second.lr, optimizer.lr], [0.25, 0.25, 0.25])
+  assert.equal(String(optimizer), 'AdamW(3 parameters, lr=0.25)')
+  assert.throws(() => (untyped(first).weight_decay = 0), TypeError)
+  assert.throws(() => (untyped(first).params = []), TypeError)
+  untyped(second.betas)[0] = 0.5
+  assert.deepEqual(new gpt.AdamW([x]).paramGroups[0].betas, [0.9, 0.999])
+})
+
+test('a group names a bad argument', () => {
+  const [x, y] = [gpt.ones([2]), gpt.ones([2])]
+  const make = (/** @type {unknown} */ groups, options = {}) => {
+    return () => new gpt.AdamW(untyped(groups), options)
+  }
+  const two = (/** @type {object} */ options) => make([{ params: [x] }, { params: [y], ...options }])
+  assertRefuses(make([{ params: x }]), 'TYPE', /^AdamW: parameters\[0\].params should be an array of Tensors/)
+  assertRefuses(make([{ params: [x] }, y]), 'TYPE', /^AdamW: parameters\[1\] should be a plain object/)
+  assertRefuses(
+    make([{ params: [x] }, { params: [y, x] }]),
+    'VALUE',
+    /^AdamW: parameters\[1\].params\[1\] should differ from parameters\[0\].params\[0\], got the same Tensor$/,
+  )
+  assertRefuses(
+    two({ weight_decay: 0 }),
+    'VALUE',
+    /^AdamW: parameters\[1\] should be among lr, betas, eps, weightDecay, got "weight_decay"$/,
+  )
+  assertRefuses(two({ maximize: true }), 'VALUE', /got "maximize"$/)
+  assertRefuses(make([x], untyped({ amsgrad: true })), 'VALUE', /^AdamW: options .*got "amsgrad"$/)
+  assertRefuses(
+    two({ lr: -1 }),
+    'VALUE',
+    /^AdamW: paramGroups\[1\].lr should be a finite number >= 0, got -1$/,
+  )
+  assertRefuses(two({ betas: [0, 1] }), 'VALUE', /^AdamW: paramGroups\[1\].betas\[1\] should be /)
+  const optimizer = two({})()
+  x.grad = gpt.ones([2])
+  optimizer.paramGroups[1].eps = untyped('small')
+  assertRefuses(() => optimizer.step(), 'TYPE', /^AdamW.step: paramGroups\[1\].eps should be a finite number/)
+  const sgd = (/** @type {object} */ options) => () => new gpt.SGD([{ params: [x], ...options }])
+  assert.equal(sgd({ lr: 2 })().lr, 2)
+  assertRefuses(sgd({}), 'TYPE', /^SGD: lr should be a finite number >= 0, got undefined$/)
+})
+
+test('a state dict has the groups by PyTorch’s names, and loading restores their options', () => {
+  const parameters = () => [1, 2, 3].map((size) => gpt.parameter(gpt.ones([size])))
+  const grouped = ([x, y, z] = parameters()) => [{ params: [x, y], weightDecay: 0.1 }, { params: [z] }]
+  const first = new gpt.SGD(grouped(), { lr: 0.1, momentum: 0.5 })
+  first.paramGroups[1].lr = 0.3
+  first.paramGroups[1].nesterov = true
+  const dict = first.stateDict()
+  const values = Object.entries(dict).map(([name, tensor]) => [name, tensor.toArray()])
+  assert.deepEqual(Object.fromEntries(values.slice(0, 7)), {
+    'param_groups.0.params': [0, 1],
+    'param_groups.0.lr': Math.fround(0.1),
+    'param_groups.0.momentum': 0.5,
+    'param_groups.0.dampening': 0,
+    'param_groups.0.weight_decay': Math.fround(0.1),
+    'param_groups.0.nesterov': 0,
+    'param_groups.1.params': [2],
+  })
+  const second = new gpt.SGD(grouped(), { lr: 9, momentum: 0.9 })
+  second.loadStateDict(dict)
+  const options = (/** @type {Optimizer} */ { paramGroups }) =>
+    paramGroups.map(({ params, ...rest }) => ({ ...rest, n: params.length }))
+  assert.deepEqual(options(second), options(first))
+
+  const one = new gpt.SGD(parameters(), { lr: 9 })
+  const load = (/** @type {object} */ change) => () => one.loadStateDict({ ...dict, ...change })
+  assertRefuses(
+    load({}),
+    'SHAPE',
+    /^SGD.loadStateDict: param_groups.0.params should have shape \[3\], got \[2\]$/,
+  )
+  const fits = { 'param_groups.0.params': gpt.tensor([0, 1, 2]) }
+  assertRefuses(load(fits), 'VALUE', /names in dict should be among .*got "param_groups.1.params"$/)
+  const wrong = { 'param_groups.0.lr': gpt.tensor(-1) }
+  const refusal = /^SGD.loadStateDict: paramGroups\[0\].lr should be a finite number >= 0, got -1$/
+  assertRefuses(() => second.loadStateDict({ ...dict, ...wrong }), 'VALUE', refusal)
+  assert.deepEqual(options(second), options(first))
+  // As gpt.loadTorch reads a file of PyTorch, whose options are no tensors.
+  one.loadStateDict({})
+  assert.equal(one.lr, 9)
+})
+
+test('SGD’s momentum may be set later, and back to 0', () => {
+  const x = gpt.parameter(gpt.zeros([1]))
+  const optimizer = new gpt.SGD([x], { lr: 1, dampening: 0.5 })
+  const moved = (/** @type {number} */ momentum) => {
+    optimizer.paramGroups[0].momentum = momentum
+    const before = x.item()
+    x.grad = gpt.ones([1])
+    optimizer.step()
+    return before - x.item()
+  }
+  // PyTorch: the first momentum_buffer is the gradient; without momentum it rests.
+  assert.deepEqual([0, 0.5, 0.5, 0, 0.5].map(moved), [1, 1, 1, 1, 1])
+  assert.deepEqual(Object.keys(stateOf(optimizer)), ['state.0.momentum_buffer'])
+  moved(0)
+  const dict = optimizer.stateDict()
+  optimizer.loadStateDict(dict)
+  assert.deepEqual(stateOf(optimizer), {})
+})
+
+/**
+ * Lion. Chen et al. 2023, arXiv:2302.06675: w = w - lr · (sign(beta1 · m + (1 - beta1) · g) + decay · w)
+ *
+ * @extends {gpt.Optimizer<{ lr: number, betas: number[], weightDecay: number }>}
+ */
+class Lion extends gpt.Optimizer {
+  constructor(/** @type {any} */ parameters, { lr = 1e-4, betas = [0.9, 0.99], weightDecay = 0 } = {}) {
+    super(parameters, { lr, betas, weightDecay })
+  }
+  /** @param {Tensor} parameter */
+  stateShapes({ shape }) {
+    return { exp_avg: shape }
+  }
+  /** @type {(w: Tensor, grad: Tensor, state: Record<string, Tensor>, options: any) => void} */
+  update(w, grad, { exp_avg: m }, { lr, betas: [beta1, beta2], weightDecay }) {
+    const direction = m.mul(beta1).add(grad.mul(1 - beta1)) // a temporary tensor, as users make them
+    const [weights, means, slopes, signs] = [w, m, grad, direction].map(({ data }) => data)
+    for (let i = 0; i < weights.length; i++) {
+      weights[i] -= lr * (Math.sign(signs[i]) + weightDecay * weights[i])
+      means[i] = beta2 * means[i] + (1 - beta2) * slopes[i]
+    }
+  }
+}
+
+test('an optimizer of one’s own has groups, a state dict and a state, and its temporary tensors are freed', () => {
+  const [x, y] = [gpt.parameter(gpt.tensor([1, -1])), gpt.parameter(gpt.tensor([2]))]
+  const groups = [
+    { params: [x], weightDecay: 0.5 },
+    { params: [y], lr: 1 },
+  ]
+  const lion = new Lion(groups, { lr: 0.125 })
+  x.grad = gpt.tensor([4, -8])
+  y.grad = gpt.tensor([-1])
+  lion.step()
+  assert.deepEqual([x.toArray(), y.toArray()], [[0.8125, -0.8125], [3]])
+  const dict = lion.stateDict()
+  assert.deepEqual(Object.keys(dict).slice(0, 3), [
+    'state.0.exp_avg',
+    'state.1.exp_avg',
+    'param_groups.0.params',
+  ])
+  assert.deepEqual(
+    [...dict['state.0.exp_avg'].data],
+    [4, -8].map((g) => Math.fround(g * (1 - 0.99))),
+  )
+  const other = new Lion(groups, { lr: 9 })
+  other.loadStateDict(dict)
+  assert.deepEqual(other.paramGroups, lion.paramGroups)
+  const before = usedMemory(gpt)
+  for (let i = 0; i < 100; i++) lion.step()
+  assert.equal(usedMemory(gpt), before)
+  const loss = x.mul(x).sum()
+  lion.step()
+  assertRefuses(() => loss.backward(), 'VALUE', /has changed since$/)
+  assertRefuses(() => new Lion([x], { lr: -1 }), 'VALUE', /^Lion: lr should be a finite number >= 0, got -1$/)
+  const base = new gpt.Optimizer([x], { lr: 1 })
+  assertRefuses(() => base.step(), 'VALUE', /^Optimizer.update: Optimizer should define update/)
+  assertRefuses(
+    () => new (untyped(gpt.Optimizer))([x]),
+    'TYPE',
+    /^Optimizer: defaults should be a plain object/,
+  )
+})
+
+for (const { rates, ...options } of schedules) {
+  test(`LambdaLR with cosineWithWarmup(${JSON.stringify(options)}) has PyTorch’s rates`, () => {
+    const [x, y] = [gpt.parameter(gpt.zeros([1])), gpt.parameter(gpt.zeros([1]))]
+    const optimizer = new gpt.SGD([{ params: [x] }, { params: [y], lr: 0.1 }], { lr: 0.3 })
+    const schedule = new gpt.LambdaLR(optimizer, gpt.cosineWithWarmup(options))
+    const check = (/** @type {number[]} */ expected) => {
+      schedule.getLastLr().forEach((lr, i) => assert.ok(Math.abs(lr - expected[i]) <= 1e-15, `${lr}`))
+      assert.deepEqual(
+        optimizer.paramGroups.map(({ lr }) => lr),
+        schedule.getLastLr(),
+      )
+    }
+    check(rates[0])
+    for (const [i, epoch] of [...Array(11), 3, undefined].entries()) {
+      schedule.step(epoch)
+      check(rates[i + 1])
+    }
+    assert.equal(schedule.lastEpoch, 4)
+  })
+}
+
+test('a schedule goes on where another one stopped, also after the optimizer’s state was loaded', () => {
+  const make = () => new gpt.SGD([gpt.parameter(gpt.zeros([1]))], { lr: 0.5 })
+  const half = (/** @type {number} */ epoch) => 0.5 ** epoch
+  const first = make()
+  const schedule = new gpt.LambdaLR(first, [half])
+  schedule.step()
+  assert.equal(first.lr, 0.25)
+  const second = make()
+  second.loadStateDict(gpt.loadSafetensors(gpt.saveSafetensors(first.stateDict())))
+  assert.equal(second.lr, 0.25)
+  const goesOn = new gpt.LambdaLR(second, half)
+  goesOn.step(schedule.lastEpoch)
+  assert.equal(second.lr, 0.25)
+  goesOn.step()
+  assert.deepEqual([second.lr, second.paramGroups[0].initialLr], [0.125, 0.5])
+})
+
+test('a schedule names a bad argument, and changes no rate', () => {
+  const optimizer = new gpt.SGD([gpt.zeros([1])], { lr: 0.5 })
+  const make =
+    (/** @type {unknown[]} */ ...args) =>
+    () =>
+      new (untyped(gpt.LambdaLR))(...args)
+  assertRefuses(
+    make(1, () => 1),
+    'TYPE',
+    /^LambdaLR: optimizer should be an Optimizer, got 1$/,
+  )
+  assertRefuses(make(optimizer, 1), 'TYPE', /^LambdaLR: factor should be a function, got 1$/)
+  assertRefuses(
+    make(optimizer, []),
+    'VALUE',
+    /^LambdaLR: factor should be a function, or an array of 1, got \[\]$/,
+  )
+  assertRefuses(
+    make(optimizer, () => -1),
+    'VALUE',
+    /^LambdaLR: the factor of epoch 0 should be .*got -1$/,
+  )
+  const schedule = new gpt.LambdaLR(optimizer, (epoch) => (epoch === 2 ? NaN : 1))
+  assertRefuses(() => schedule.step(-1), 'VALUE', /^LambdaLR.step: epoch should be an integer from 0/)
+  assertRefuses(() => schedule.step(2), 'VALUE', /^LambdaLR.step: the factor of epoch 2 should be .*got NaN$/)
+  assert.deepEqual([schedule.lastEpoch, optimizer.lr], [0, 0.5])
+  const cosine = (/** @type {unknown} */ options) => () => gpt.cosineWithWarmup(untyped(options))
+  assertRefuses(
+    cosine(undefined),
+    'VALUE',
+    /^cosineWithWarmup: steps should be an integer from 1 to .*got NaN$/,
+  )
+  assertRefuses(cosine({ warmup: 5, steps: 5 }), 'VALUE', /steps should be an integer from 6 to/)
+  assertRefuses(cosine({ steps: 5, min: 2 }), 'VALUE', /min should be a number from 0 to 1, got 2$/)
 })

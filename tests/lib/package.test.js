@@ -48,7 +48,7 @@ test('the tarball holds the package, its types and source maps, the header, the 
   const allowed = [
     /^dist\/.*\.(js|d\.ts|js\.map|wasm)$/,
     /^dist\/(gpt_layers\.h|stories\/(model\.safetensors|words\.json))$/,
-    /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|web\/lib\/README\.md|c\/README\.md)$/,
+    /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|web\/lib\/(README|TORCH)\.md|c\/README\.md)$/,
   ]
   for (const path of files)
     assert.ok(

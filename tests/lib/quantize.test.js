@@ -149,7 +149,7 @@ test('train, eval, onForward and dispose work as before', () => {
   const { int8Weight } = model.outHead
   /** @type {string[]} */
   const names = []
-  const stop = model.onForward(({ name }) => names.push(name))
+  const stop = model.onForward(({ name }) => void names.push(name))
   const trained = model.train().forward(IDS).data.slice()
   stop()
   assert.ok(names.includes('trf_blocks.1.ff.layers.0'))

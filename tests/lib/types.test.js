@@ -39,7 +39,7 @@ const sameTypes: typeof gpt.load = core.load
 const build: 'simd' | 'relaxed' = gpt.build
 const linear: Linear = new gpt.Linear(5, 6, { bias: false })
 const norm: LayerNorm = new gpt.LayerNorm(6, { eps: 1e-6 })
-const x: Tensor = gpt.tensor([[1, 2]], [2]).add(1).sub(norm.scale).mul(2).div(3).sqrt().clone().reshape([1, -1])
+const x: Tensor = gpt.tensor([[1, 2]], [2]).add(1).sub(norm.scale ?? 0).mul(2).div(3).sqrt().clone().reshape([1, -1])
 const shape: readonly number[] = x.mean({ dim: -1, keepdim: true }).var({ unbiased: false }).shape
 const data: Float32Array = gpt.scope(() => gpt.rand(shape)).data
 const layers: Module[] = [linear, norm, new gpt.GELU({ approximate: 'none' }), new gpt.ReLU()]
@@ -281,6 +281,9 @@ test('an editor shows the documentation of each class and each option', () => {
 test('an editor offers what the API has, and no internals', () => {
   const { complete } = editor()
   assert.deepEqual(complete('\nnorm.').sort(), [
+    'apply',
+    'buffers',
+    'children',
     'dispose',
     'embDim',
     'eps',
@@ -288,11 +291,16 @@ test('an editor offers what the API has, and no internals', () => {
     'extraRepr',
     'forward',
     'loadStateDict',
+    'modules',
+    'namedBuffers',
+    'namedChildren',
+    'namedModules',
     'namedParameters',
     'normalizedShape',
     'onForward',
     'parameters',
     'quantize',
+    'requiresGrad',
     'scale',
     'shift',
     'stateDict',

@@ -13,6 +13,13 @@ import { fail, GptLayersError, withClass, withName } from './errors.ts'
 /** Longer strings and names are cut in error messages. */
 const MAX_STRING = 40
 
+/** PyTorch's options that have one value here. */
+const FIXED: Readonly<Record<string, string>> = {
+  dtype: 'all tensors are float32',
+  device: 'all tensors are on the CPU',
+  out: 'every result is a new tensor',
+}
+
 /** Longer names of tensors are cut in error messages. */
 const MAX_NAME = 100
 
@@ -50,9 +57,12 @@ function describeObject(value: object): string {
     return items.every((item) => typeof item === 'number') ? `[${items.join(', ')}]` : `an array of ${length}`
   }
   const name = nameOf(Object.getPrototypeOf(value)?.constructor)
-  if (name === undefined || name === 'Object') return 'an object'
+  if (name === undefined || name === 'Object') return `an object${Object.keys(value).map(note).join('')}`
   return `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name}`
 }
+
+/** Why there is no such option here, for an error message. */
+const note = (option: string): string => (Object.hasOwn(FIXED, option) ? ` (${FIXED[option]})` : '')
 
 const cut = (text: string, most: number = MAX_STRING): string =>
   text.length > most ? `${text.slice(0, most)}…` : text
@@ -200,29 +210,31 @@ export function checkSameShape(name: string, shape: readonly number[], expected:
  * always misspelled.
  *
  * @param defaults the name and the default value of every option
+ * @param name of the argument
  * @returns the given values, or the defaults where none or undefined was given; types are not checked
  */
-export function checkOptions<T extends object>(options: unknown, defaults: T): T {
+export function checkOptions<T extends object>(options: unknown, defaults: T, name: string = 'options'): T {
   const result = { ...defaults }
   if (options === undefined) return result
-  for (const [name, value] of Object.entries(checkObject('options', options))) {
-    if (!Object.hasOwn(defaults, name)) {
+  for (const [key, value] of Object.entries(checkObject(name, options))) {
+    if (!Object.hasOwn(defaults, key)) {
       const known = Object.keys(defaults).join(', ')
-      throw fail('VALUE', 'options', `be among ${known}`, describe(name))
+      throw fail('VALUE', name, `be among ${known}`, describe(key) + note(key))
     }
-    if (value !== undefined) result[name as keyof T] = value as T[keyof T]
+    if (value !== undefined) result[key as keyof T] = value as T[keyof T]
   }
   return result
 }
 
 /** An object of names and values, of any realm: no Tensor, Map or array, which have none of the names. */
 export function checkObject(name: string, value: unknown): Record<string, unknown> {
-  if (typeof value === 'object' && value !== null && isPlain(value)) return value as Record<string, unknown>
+  if (isPlainObject(value)) return value
   throw fail('TYPE', name, 'be a plain object', describe(value))
 }
 
 /** Whether the prototype is null or Object.prototype, also that of another realm: its prototype is null. */
-function isPlain(value: object): boolean {
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false
   const prototype = Object.getPrototypeOf(value)
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }

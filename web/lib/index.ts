@@ -2,6 +2,13 @@
 
 export { GPT_CONFIG_124M } from './config.ts'
 export { type ErrorCode, GptLayersError } from './errors.ts'
+export {
+  type KaimingOptions,
+  type NormalOptions,
+  type UniformOptions,
+  type XavierOptions,
+  init,
+} from './init.ts'
 export { load } from './load.ts'
 export { type LoadOptions, dispose } from './start.ts'
 export { type Build, type Exports, build, exports, threads, threadsReason } from './runtime/runtime.ts'
@@ -15,6 +22,7 @@ export {
   ones,
   onesLike,
   rand,
+  randint,
   randn,
   tensor,
   zeros,
@@ -22,32 +30,45 @@ export {
 } from './tensor/create.ts'
 export { cat, stack } from './tensor/join.ts'
 export { noGrad, parameter, record, scope } from './tensor/autograd.ts'
+export type { BackwardOptions } from './tensor/backward.ts'
+export { type GradcheckOptions, gradcheck } from './tensor/gradcheck.ts'
 export { Tensor } from './tensor/tensor.ts'
 export type { ClampOptions, GELUOptions } from './tensor/elementwise.ts'
 export type { Indices } from './tensor/indices.ts'
 export { Int8Weight } from './tensor/int8weight.ts'
+export { type MultinomialOptions, multinomial } from './tensor/multinomial.ts'
 export type { NestedArray } from './tensor/nested.ts'
+export type { PickOptions } from './tensor/pick.ts'
 export type { PrintOptions } from './tensor/print.ts'
-export type { Reduction, VarianceOptions } from './tensor/reduce.ts'
+export type { AxisReduction, CumsumOptions, Extremes, Reduction, VarianceOptions } from './tensor/reduce.ts'
 export type { AxisOptions } from './tensor/slice.ts'
 export type { SoftmaxOptions } from './tensor/softmax.ts'
-export { type TriangleOptions, where } from './tensor/where.ts'
+export type { TopkOptions } from './tensor/topk.ts'
+export { type TriangleOptions, maximum, minimum, tril, triu, where } from './tensor/where.ts'
 export type { BigIntArray, NumberArray } from './typed.ts'
 
 export { type Context, type ForwardEvent, type ForwardListener, Module } from './layers/module.ts'
-export { type AttentionConfig, Attention } from './layers/attention.ts'
+export {
+  type AttentionConfig,
+  type ScaledDotProductAttentionOptions,
+  Attention,
+  scaledDotProductAttention,
+} from './layers/attention.ts'
 export { type BatchNormOptions, BatchNorm } from './layers/batchnorm.ts'
 export { Conv1D } from './layers/conv1d.ts'
-export { Dropout } from './layers/dropout.ts'
-export { Embedding } from './layers/embedding.ts'
+export { type DropoutOptions, Dropout, dropout } from './layers/dropout.ts'
+export { Embedding, embedding } from './layers/embedding.ts'
 export { type FeedForwardConfig, FeedForward } from './layers/feedforward.ts'
 export { GELU } from './layers/gelu.ts'
 export { Identity } from './layers/identity.ts'
-export { type LayerNormOptions, LayerNorm } from './layers/layernorm.ts'
-export { Linear } from './layers/linear.ts'
+export { type LayerNormOptions, LayerNorm, layerNorm } from './layers/layernorm.ts'
+export { Linear, linear } from './layers/linear.ts'
+export { ModuleList } from './layers/modulelist.ts'
 export { ReLU } from './layers/relu.ts'
-export { type RMSNormOptions, RMSNorm } from './layers/rmsnorm.ts'
+export { type RMSNormOptions, RMSNorm, rmsNorm } from './layers/rmsnorm.ts'
 export { Sequential } from './layers/sequential.ts'
+export { Sigmoid } from './layers/sigmoid.ts'
+export { SiLU } from './layers/silu.ts'
 export { Softmax } from './layers/softmax.ts'
 export { type TransformerBlockConfig, TransformerBlock } from './layers/transformerblock.ts'
 export type { AffineOptions } from './layers/affine.ts'
@@ -58,9 +79,13 @@ export { type CrossEntropyOptions, crossEntropy } from './losses/crossentropy.ts
 export { type MSEOptions, mse } from './losses/mse.ts'
 export type { LossReduction } from './losses/loss.ts'
 
+export { type AdamOptions, Adam } from './optim/adam.ts'
 export { type AdamWOptions, AdamW } from './optim/adamw.ts'
 export { type ClipOptions, clipGradNorm } from './optim/clip.ts'
-export { Optimizer } from './optim/optimizer.ts'
+export { type CosineOptions, cosineWithWarmup } from './optim/cosine.ts'
+export type { GivenGroup, ParamGroup } from './optim/groups.ts'
+export { type LrFactor, LambdaLR } from './optim/lambdalr.ts'
+export { type OptimizerState, Optimizer } from './optim/optimizer.ts'
 export { type SGDOptions, SGD } from './optim/sgd.ts'
 
 export { loadSafetensors, loadTorch } from './checkpoint/load.ts'

@@ -1,23 +1,49 @@
 import { checkBoolean, checkCount, checkOptions, checkSize } from '../check.ts'
 import { fail, withClass } from '../errors.ts'
 import { type FunctionName, run, SCRATCH } from '../runtime/runtime.ts'
-import { checkRows, checkTensorOf } from '../tensor/check.ts'
+import { checkOptional, checkRows, checkTensorOf } from '../tensor/check.ts'
 import { type Matrix, asMatrix, int8Of, Int8Weight } from '../tensor/int8weight.ts'
 import { temporary } from '../tensor/scope.ts'
-import { leading } from '../tensor/shape.ts'
+import { leading, sizeOf } from '../tensor/shape.ts'
 import { record, recordKernel } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { Module } from './module.ts'
+
+/** The kernels of y = x · W + bias, and the sizes of W. */
+interface Product {
+  /** the size of x's last axis */
+  inputs: number
+  /** the size of y's last axis */
+  outputs: number
+  forward: FunctionName
+  backward: FunctionName
+}
+
+/**
+ * y = x · W + bias, on the tape.
+ *
+ * @param x [..., inputs]
+ * @returns [..., outputs]
+ */
+export function affine(x: Tensor, weight: Tensor, bias: Tensor | null, product: Product): Tensor {
+  const { inputs, outputs, forward, backward } = product
+  const outer = leading(x.shape, 1)
+  const sizes = [sizeOf(outer), inputs, outputs]
+  const y = Tensor.empty([...outer, outputs])
+  run(forward, [y, SCRATCH, x, weight, bias, ...sizes])
+  return recordKernel(y, {
+    inputs: [x, weight, bias],
+    saved: [x, weight],
+    backward: (dy, dx, dweight, dbias) =>
+      run(backward, [dx, dweight, dbias, SCRATCH, dy, x, weight, ...sizes]),
+  })
+}
 
 /**
  * What Linear and Conv1D share: y = x · W + bias. They differ in the layout of the weight, its initial
  * values, and the names of the sizes.
  */
-interface Layout {
-  /** the size of x's last axis */
-  inputs: number
-  /** the size of y's last axis */
-  outputs: number
+interface Layout extends Product {
   /** the name of the argument `inputs`, for errors */
   inputsName: string
   /** both sizes by the names of their arguments, in the arguments' order */
@@ -25,8 +51,6 @@ interface Layout {
   weightShape: readonly number[]
   /** whether weightShape is [inputs, outputs] */
   isTransposed: boolean
-  forward: FunctionName
-  backward: FunctionName
 }
 
 export interface AffineOptions {
@@ -81,11 +105,11 @@ export class Affine extends Module {
    * @throws {GptLayersError} SHAPE when the last axis does not fit
    */
   override forward(x: Tensor): Tensor {
-    const { inputs, outputs, inputsName, forward, backward } = this.#layout
+    const { inputs, outputs, inputsName } = this.#layout
     const rows = checkRows(x, inputs, inputsName)
     const int8Weight = this.int8Weight && Int8Weight.checkUsable(this.int8Weight, [outputs, inputs])
-    const y = Tensor.empty([...leading(x.shape, 1), outputs])
     if (int8Weight) {
+      const y = Tensor.empty([...leading(x.shape, 1), outputs])
       const read = [x, int8Weight, this.#bias()]
       const sizes = [rows, inputs, outputs, int8Weight.groupSize]
       run('gpt_int8_linear_forward', [y, SCRATCH, ...read, ...sizes])
@@ -96,15 +120,7 @@ export class Affine extends Module {
       return record(y, [x], refuse, [])
     }
     const { weight, bias } = Affine.parametersOf(this)
-    run(forward, [y, SCRATCH, x, weight, bias, rows, inputs, outputs])
-    return recordKernel(y, {
-      inputs: [x, weight, bias],
-      saved: [x, weight],
-      backward: (dy, dx, dweight, dbias) => {
-        const written = [dx, dweight, dbias]
-        run(backward, [...written, SCRATCH, dy, x, weight, rows, inputs, outputs])
-      },
-    })
+    return affine(x, weight, bias, this.#layout)
   }
 
   /**
@@ -120,8 +136,7 @@ export class Affine extends Module {
   }
 
   #bias(): Tensor | null {
-    const { bias } = this
-    return bias === null ? null : checkTensorOf('bias', bias, [this.#layout.outputs])
+    return checkOptional('bias', this.bias, [this.#layout.outputs])
   }
 
   /** The weight that `quantize` has made; null where `weight` is float32. */

@@ -8,22 +8,26 @@ import {
   checkSameShape,
   checkSize,
   isPassedOn,
+  named,
+  sameShape,
 } from '../check.ts'
 import { fail, withClass } from '../errors.ts'
 import * as random from '../runtime/random.ts'
 import { run, SCRATCH } from '../runtime/runtime.ts'
-import { checkRows } from '../tensor/check.ts'
+import { checkRows, checkTensor } from '../tensor/check.ts'
+import { ones } from '../tensor/create.ts'
+import { cat } from '../tensor/join.ts'
 import { chain, temporary } from '../tensor/scope.ts'
-import { leading, sizeOf } from '../tensor/shape.ts'
+import { broadcast, leading, sizeOf } from '../tensor/shape.ts'
 import { recordKernel, records } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { Conv1D } from './conv1d.ts'
-import { Dropout } from './dropout.ts'
+import { drop, Dropout } from './dropout.ts'
 import { type CachePlace, KeyValueCache } from './kvcache.ts'
 import { type Context, type Returned, checkEvaluation, forwardPart, Module } from './module.ts'
 
 /** The kernels' batch, tokens, heads, size. */
-type Sizes = [number, number, number, number]
+type Sizes = readonly [number, number, number, number]
 
 const DEFAULTS: { returnWeights: boolean; cache: unknown } = { returnWeights: false, cache: undefined }
 
@@ -40,6 +44,110 @@ export interface AttentionConfig {
   qkvBias?: boolean
   /** whether cProj has a bias, and by default cAttn; true by default. nanoGPT trains with false */
   bias?: boolean
+}
+
+/**
+ * Causal attention of each head: y from qkv, on the tape, and the weights where they are wanted.
+ *
+ * @param y [..., tokens, heads · size], to be written
+ * @param qkv [..., tokens, 3 · heads · size]
+ * @param weights [..., heads, tokens, tokens], to be written; or null
+ * @param p the probability of dropout
+ */
+function attend(y: Tensor, qkv: Tensor, weights: Tensor | null, sizes: Sizes, p: number): void {
+  const [batch, tokens, heads] = sizes
+  const seed = p > 0 ? random.word() : 0
+  const keeps = records(qkv) || weights !== null
+  const max = keeps ? Tensor.empty([batch, heads, tokens]) : null
+  const sum = keeps ? Tensor.empty([batch, heads, tokens]) : null
+  run('gpt_attention_forward', [y, max, sum, SCRATCH, qkv, ...sizes, seed, p])
+  if (weights) run('gpt_attention_weights', [weights, SCRATCH, qkv, max, sum, ...sizes])
+  recordKernel(y, {
+    inputs: [qkv],
+    saved: [y, qkv, max, sum],
+    backward: (dy, dqkv) => {
+      const read = [dy, y, qkv, max, sum]
+      run('gpt_attention_backward', [dqkv, SCRATCH, ...read, ...sizes, seed, p])
+    },
+  })
+}
+
+export interface ScaledDotProductAttentionOptions {
+  /**
+   * added to the scores: a tensor that broadcasts to [..., queries, keys]. -Infinity hides a key. As all
+   * tensors are floats, there is no mask of booleans: for a mask that is 1 where a key counts, and otherwise 0,
+   * give `mask.log()`
+   */
+  attnMask?: Tensor
+  /** query i sees the keys 0 to i only; false by default. Not together with attnMask */
+  isCausal?: boolean
+  /** the probability with which a weight is dropped, from 0 to 1; 0 by default. Its masks are not PyTorch's */
+  dropout?: number
+  /** by which the products are multiplied; 1/√size by default */
+  scale?: number
+}
+
+/**
+ * softmax(q · kᵀ · scale + attnMask) · v, as torch's F.scaled_dot_product_attention (Vaswani et al. 2017,
+ * arXiv:1706.03762). The leading axes, such as heads, broadcast as those of `matmul`. A query that sees no key
+ * gives NaN. With `isCausal`, and q, k and v of one shape, no matrix of [queries, keys] is stored.
+ *
+ * @param q [..., queries, size]
+ * @param k [..., keys, size]
+ * @param v [..., keys, n]
+ * @returns [..., queries, n]
+ * @throws {GptLayersError} SHAPE where the sizes do not fit; VALUE for attnMask together with isCausal
+ * @example
+ * const q = gpt.randn([2, 4, 3, 8])
+ * gpt.scaledDotProductAttention(q, q, q, { isCausal: true }).shape // [2, 4, 3, 8]
+ */
+export function scaledDotProductAttention(
+  q: Tensor,
+  k: Tensor,
+  v: Tensor,
+  options?: ScaledDotProductAttentionOptions,
+): Tensor {
+  return named('scaledDotProductAttention', arguments, 4, () => {
+    for (const [name, value] of Object.entries({ q, k, v })) {
+      const { shape } = checkTensor(name, value)
+      if (shape.length < 2) throw fail('SHAPE', name, 'have 2 axes or more', shape)
+    }
+    const [queries, size] = q.shape.slice(-2)
+    const [keys] = k.shape.slice(-2)
+    if (k.shape.at(-1) !== size) throw fail('SHAPE', 'k', `end in ${size}, as q`, k.shape)
+    if (v.shape.at(-2) !== keys)
+      throw fail('SHAPE', 'v', `end in [${keys}, n], as k has ${keys} keys`, v.shape)
+    const outer = broadcast(leading(q.shape, 2), leading(k.shape, 2), "k's leading axes")
+    broadcast(outer, leading(v.shape, 2), "v's leading axes")
+    const given = checkOptions<ScaledDotProductAttentionOptions>(options, {
+      attnMask: undefined,
+      isCausal: undefined,
+      dropout: undefined,
+      scale: undefined,
+    })
+    const { attnMask, isCausal = false, dropout = 0, scale = 1 / Math.sqrt(size) } = given
+    checkBoolean('isCausal', isCausal)
+    checkProbability('dropout', dropout)
+    checkNumber('scale', scale, 'a number', () => true)
+    if (attnMask !== undefined) {
+      broadcast([...outer, queries, keys], checkTensor('attnMask', attnMask).shape, 'attnMask')
+      if (isCausal) throw fail('VALUE', 'isCausal', 'be false with an attnMask', 'true')
+    }
+    return temporary(() => {
+      const isOneShape = sameShape(q.shape, k.shape) && sameShape(q.shape, v.shape)
+      if (isCausal && isOneShape && q.size > 0) {
+        // The kernel's scale is 1/√size. Each head is a sequence of its own, so that nothing is transposed.
+        const scaled = given.scale === undefined ? q : q.mul(scale * Math.sqrt(size))
+        const y = Tensor.empty(q.shape)
+        attend(y, cat([scaled, k, v], { dim: -1 }), null, [sizeOf(outer), queries, 1, size], dropout)
+        return y
+      }
+      const scores = q.mul(scale).matmul(k.transpose(-2, -1))
+      const later = isCausal ? ones([queries, keys]).triu({ diagonal: 1 }) : null
+      const masked = later ? scores.maskedFill(later, -Infinity) : attnMask ? scores.add(attnMask) : scores
+      return drop(masked.softmax(), dropout).matmul(v)
+    })
+  })
 }
 
 /**
@@ -141,16 +249,15 @@ export class Attention extends Module {
       throw fail('UNSUPPORTED', 'returnWeights', `be ${expected}`, 'true')
     }
     const place = cache === undefined ? null : Attention.#placeIn(this, cache, sizes)
-    const perRow = [...leading(x.shape, 2), nHeads, tokens]
     return temporary(() => {
-      const weights = returnWeights ? Tensor.empty([...perRow, tokens]) : null
+      const weights = returnWeights ? Tensor.empty([...leading(x.shape, 2), nHeads, tokens, tokens]) : null
       // In noGrad, cProj's output takes the place of qkv: x, qkv and y are the peak of memory.
       const output = chain(x, [
         (x) => forwardPart('cAttn', cAttn, x),
         (qkv) => {
           checkSameShape("cAttn's output", qkv.shape, [...leading(x.shape, 1), 3 * embDim])
           const y = Tensor.empty(x.shape)
-          if (place === null) this.#attend(y, qkv, weights, perRow, sizes)
+          if (place === null) attend(y, qkv, weights, sizes, this.training ? this.dropRate : 0)
           else {
             const { kernel, keys, values, past, capacity } = place
             const [batch, , heads, size] = sizes
@@ -162,29 +269,6 @@ export class Attention extends Module {
         (y) => forwardPart('residDropout', residDropout, y),
       ])
       return weights ? { output, weights } : output
-    })
-  }
-
-  /**
-   * The heads: y from qkv, and the weights where they are wanted.
-   *
-   * @param perRow the shape of what there is for each row of the weights
-   */
-  #attend(y: Tensor, qkv: Tensor, weights: Tensor | null, perRow: readonly number[], sizes: Sizes): void {
-    const dropRate = this.training ? this.dropRate : 0
-    const seed = dropRate > 0 ? random.word() : 0
-    const keeps = records(qkv) || weights !== null
-    const max = keeps ? Tensor.empty(perRow) : null
-    const sum = keeps ? Tensor.empty(perRow) : null
-    run('gpt_attention_forward', [y, max, sum, SCRATCH, qkv, ...sizes, seed, dropRate])
-    if (weights) run('gpt_attention_weights', [weights, SCRATCH, qkv, max, sum, ...sizes])
-    recordKernel(y, {
-      inputs: [qkv],
-      saved: [y, qkv, max, sum],
-      backward: (dy, dqkv) => {
-        const read = [dy, y, qkv, max, sum]
-        run('gpt_attention_backward', [dqkv, SCRATCH, ...read, ...sizes, seed, dropRate])
-      },
     })
   }
 

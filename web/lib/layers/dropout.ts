@@ -1,4 +1,4 @@
-import { checkCount, checkProbability } from '../check.ts'
+import { checkBoolean, checkCount, checkOptions, checkProbability, named } from '../check.ts'
 import { withClass } from '../errors.ts'
 import * as random from '../runtime/random.ts'
 import { run } from '../runtime/runtime.ts'
@@ -6,6 +6,44 @@ import { checkTensor } from '../tensor/check.ts'
 import { recordKernel } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { Module } from './module.ts'
+
+export interface DropoutOptions {
+  /** the probability, from 0 to 1; 0.5 by default */
+  p?: number
+  /** false: y is x; true by default */
+  training?: boolean
+}
+
+/**
+ * Each element is 0 with probability p, otherwise divided by 1 - p, as torch's F.dropout: the layer Dropout
+ * as a function. The mask is drawn as the layer's, and is not PyTorch's.
+ *
+ * @param x any shape, not modified
+ * @returns a tensor of x's shape; where nothing is dropped, on x's memory
+ * @example gpt.dropout(gpt.tensor([1, 2]), { p: 0.1, training: false }).toArray() // [1, 2]
+ */
+export function dropout(x: Tensor, options?: DropoutOptions): Tensor {
+  return named('dropout', arguments, 2, () => {
+    const { p, training } = checkOptions<Required<DropoutOptions>>(options, { p: 0.5, training: true })
+    checkTensor('x', x)
+    checkProbability('p', p)
+    checkBoolean('training', training)
+    return drop(x, training ? p : 0)
+  })
+}
+
+export function drop(x: Tensor, p: number): Tensor {
+  if (p === 0) return x.reshape(x.shape)
+  const y = Tensor.empty(x.shape)
+  const seed = random.word()
+  run('gpt_dropout_forward', [y, x, x.size, seed, p])
+  return recordKernel(y, {
+    inputs: [x],
+    saved: [],
+    // The same seed gives the same mask.
+    backward: (dy, dx) => run('gpt_dropout_forward', [dx, dy, dy.size, seed, p]),
+  })
+}
 
 /**
  * Dropout (Srivastava et al. 2014, JMLR 15), as PyTorch's nn.Dropout: in training mode each element is 0 with
@@ -46,17 +84,6 @@ export class Dropout extends Module {
    *   `x.reshape(x.shape)`
    */
   override forward(x: Tensor): Tensor {
-    const { p } = this
-    checkTensor('x', x)
-    if (!this.training || p === 0) return x.reshape(x.shape)
-    const y = Tensor.empty(x.shape)
-    const seed = random.word()
-    run('gpt_dropout_forward', [y, x, x.size, seed, p])
-    return recordKernel(y, {
-      inputs: [x],
-      saved: [],
-      // The same seed gives the same mask.
-      backward: (dy, dx) => run('gpt_dropout_forward', [dx, dy, dy.size, seed, p]),
-    })
+    return drop(checkTensor('x', x), this.training ? this.p : 0)
   }
 }

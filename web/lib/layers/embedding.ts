@@ -1,13 +1,47 @@
-import { checkCount, checkSize } from '../check.ts'
-import { withClass } from '../errors.ts'
+import { checkCount, checkSize, named } from '../check.ts'
+import { fail, withClass } from '../errors.ts'
 import * as random from '../runtime/random.ts'
 import { run, SCRATCH } from '../runtime/runtime.ts'
-import { checkTensorOf } from '../tensor/check.ts'
+import { checkTensor, checkTensorOf } from '../tensor/check.ts'
 import { type Indices, checkIndices, storeIndices } from '../tensor/indices.ts'
 import { type Matrix, asMatrix, int8Of, Int8Weight } from '../tensor/int8weight.ts'
 import { recordKernel, records } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { Module } from './module.ts'
+
+/**
+ * y[i] = weight[indices[i]], as torch's F.embedding: the layer Embedding with a weight of your own. A row's
+ * gradient is the sum over all places that have its index.
+ *
+ * @param indices [...] integers from 0 to rows - 1
+ * @param weight [rows, size]
+ * @returns [..., size]
+ * @throws {GptLayersError} VALUE for an index out of range
+ * @example gpt.embedding([1, 0], gpt.tensor([[1, 2], [3, 4]])).toArray() // [[3, 4], [1, 2]]
+ */
+export function embedding(indices: Indices, weight: Tensor): Tensor {
+  return named('embedding', arguments, 2, () => {
+    const { shape } = checkTensor('weight', weight)
+    const isTable = shape.length === 2 && shape[0] > 0
+    if (!isTable) throw fail('SHAPE', 'weight', 'have shape [rows, size] with 1 row or more', shape)
+    return rowsOf(weight, checkIndices('indices', indices, shape[0]))
+  })
+}
+
+/** @param weight [rows, size] */
+function rowsOf(weight: Tensor, checked: ReturnType<typeof checkIndices>): Tensor {
+  const [count, dim] = weight.shape
+  const y = Tensor.empty([...checked.shape, dim])
+  const stored = storeIndices(checked)
+  const sizes = [stored.size, count, dim]
+  run('gpt_embedding_forward', [y, stored, weight, ...sizes])
+  if (!records(weight)) stored.dispose()
+  return recordKernel(y, {
+    inputs: [weight],
+    saved: [stored],
+    backward: (dy, dweight) => run('gpt_embedding_backward', [dweight, SCRATCH, dy, stored, ...sizes]),
+  })
+}
 
 /** y[i] = weight[indices[i]]: a vector for each index, such as a token, as PyTorch's nn.Embedding. */
 export class Embedding extends Module {
@@ -52,22 +86,12 @@ export class Embedding extends Module {
     const { numEmbeddings: count, embeddingDim: dim } = this
     const checked = checkIndices('indices', indices, count)
     const int8Weight = this.int8Weight && Int8Weight.checkUsable(this.int8Weight, [count, dim])
-    const weight = int8Weight ? null : checkTensorOf('weight', this.weight, [count, dim])
+    if (!int8Weight) return rowsOf(checkTensorOf('weight', this.weight, [count, dim]), checked)
     const y = Tensor.empty([...checked.shape, dim])
     const stored = storeIndices(checked)
-    const sizes = [stored.size, count, dim]
-    if (int8Weight) {
-      run('gpt_int8_embedding_forward', [y, stored, int8Weight, ...sizes, int8Weight.groupSize])
-      stored.dispose()
-      return y
-    }
-    run('gpt_embedding_forward', [y, stored, weight, ...sizes])
-    if (!records(weight)) stored.dispose()
-    return recordKernel(y, {
-      inputs: [weight],
-      saved: [stored],
-      backward: (dy, dweight) => run('gpt_embedding_backward', [dweight, SCRATCH, dy, stored, ...sizes]),
-    })
+    run('gpt_int8_embedding_forward', [y, stored, int8Weight, stored.size, count, dim, int8Weight.groupSize])
+    stored.dispose()
+    return y
   }
 
   /** The weight that a tied layer's `quantize` has made; null where `weight` is float32. */

@@ -1,8 +1,17 @@
-import { checkBoolean, checkCount, checkNonNegativeFloat32, checkOptions, checkSizes } from '../check.ts'
+import {
+  checkBoolean,
+  checkCount,
+  checkNonNegativeFloat32,
+  checkOptions,
+  checkSizes,
+  named,
+} from '../check.ts'
 import { withClass } from '../errors.ts'
 import { run } from '../runtime/runtime.ts'
-import { checkRowsOf, checkTensorOf } from '../tensor/check.ts'
+import { checkOptional, checkRowsOf } from '../tensor/check.ts'
+import { ones } from '../tensor/create.ts'
 import { pythonNumber } from '../tensor/pyformat.ts'
+import { temporary } from '../tensor/scope.ts'
 import { sizeOf } from '../tensor/shape.ts'
 import { recordKernel, records } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
@@ -13,6 +22,69 @@ export interface LayerNormOptions {
   eps?: number
   /** whether there is a shift, which PyTorch calls bias; true by default */
   bias?: boolean
+  /** false: there is no scale and no shift, so y is only normalized; true by default */
+  elementwiseAffine?: boolean
+}
+
+/**
+ * y = weight · (x - mean) / √(var + eps) + bias over the last axes, with the biased variance, as torch's
+ * F.layer_norm: the layer LayerNorm with parameters of your own.
+ *
+ * @param x [..., ...shape], not modified
+ * @param shape the sizes of the axes that are normalized together, or the size of the last one
+ * @param weight of this shape; ones by default
+ * @param bias of this shape; zeros by default
+ * @param options eps: added to the variance, 1e-5 by default
+ * @returns a tensor of x's shape, as precise as the layer's
+ * @throws {GptLayersError} SHAPE when the last axes are not `shape`
+ * @example gpt.layerNorm(gpt.tensor([1, 3]), [2], null, null, { eps: 0 }).toArray() // [-1, 1]
+ */
+export function layerNorm(
+  x: Tensor,
+  shape: number | readonly number[],
+  weight?: Tensor | null,
+  bias?: Tensor | null,
+  options?: Pick<LayerNormOptions, 'eps'>,
+): Tensor {
+  return named('layerNorm', arguments, 5, () => {
+    const sizes = checkSizes('shape', shape)
+    const { eps } = checkOptions(options, { eps: 1e-5 })
+    checkNonNegativeFloat32('eps', eps)
+    checkRowsOf(x, sizes, 'shape')
+    const scale = checkOptional('weight', weight ?? null, sizes)
+    const shift = checkOptional('bias', bias ?? null, sizes)
+    return normalize(x, sizes, scale, shift, eps)
+  })
+}
+
+/**
+ * @param x [..., ...shape]
+ * @param scale of this shape; null for ones
+ * @param shift of this shape; null for zeros
+ */
+function normalize(
+  x: Tensor,
+  shape: readonly number[],
+  scale: Tensor | null,
+  shift: Tensor | null,
+  eps: number,
+): Tensor {
+  if (scale === null) return temporary(() => normalize(x, shape, ones(shape), shift, eps))
+  const cols = scale.size
+  const rows = x.size / cols
+  const y = Tensor.empty(x.shape)
+  const keeps = records(x, scale, shift)
+  const mean = keeps ? Tensor.empty([rows]) : null
+  const rstd = keeps ? Tensor.empty([rows]) : null
+  run('gpt_layernorm_forward', [y, mean, rstd, x, scale, shift, rows, cols, eps])
+  return recordKernel(y, {
+    inputs: [x, scale, shift],
+    saved: [x, mean, rstd, scale],
+    backward: (dy, dx, dscale, dshift) => {
+      const read = [dy, x, mean, rstd, scale]
+      run('gpt_layernorm_backward', [dx, dscale, dshift, ...read, rows, cols])
+    },
+  })
 }
 
 /**
@@ -30,9 +102,9 @@ export class LayerNorm extends Module {
   /** the sizes of the axes that are normalized: [embDim], or the shape that was given */
   readonly normalizedShape: readonly number[]
   readonly eps: number
-  /** of shape normalizedShape, initially ones */
-  scale: Tensor
-  /** of shape normalizedShape, initially zeros; null with `bias: false` */
+  /** of shape normalizedShape, initially ones; null with `elementwiseAffine: false` */
+  scale: Tensor | null
+  /** of shape normalizedShape, initially zeros; null with `bias: false` or `elementwiseAffine: false` */
   shift: Tensor | null
 
   /**
@@ -45,22 +117,25 @@ export class LayerNorm extends Module {
     try {
       checkCount(arguments, 2)
       const shape = checkSizes('embDim', embDim)
-      const { eps, bias } = checkOptions(options, { eps: 1e-5, bias: true })
+      const defaults = { eps: 1e-5, bias: true, elementwiseAffine: true }
+      const { eps, bias, elementwiseAffine } = checkOptions(options, defaults)
       checkNonNegativeFloat32('eps', eps)
       checkBoolean('bias', bias)
+      checkBoolean('elementwiseAffine', elementwiseAffine)
       this.embDim = sizeOf(shape)
       this.normalizedShape = shape
       this.eps = eps
-      this.scale = Tensor.parameter(shape, ({ data }) => data.fill(1))
-      this.shift = bias ? Tensor.parameter(shape, ({ data }) => data.fill(0)) : null
+      this.scale = elementwiseAffine ? Tensor.parameter(shape, ({ data }) => data.fill(1)) : null
+      this.shift = elementwiseAffine && bias ? Tensor.parameter(shape, ({ data }) => data.fill(0)) : null
     } catch (error) {
       throw withClass(error, new.target)
     }
   }
 
   override extraRepr(): string {
-    const { normalizedShape: shape } = this
-    return `${shape.length === 1 ? shape[0] : `(${shape.join(', ')})`}, eps=${pythonNumber(this.eps)}`
+    const { normalizedShape: shape, eps, scale } = this
+    const sizes = shape.length === 1 ? shape[0] : `(${shape.join(', ')})`
+    return `${sizes}, eps=${pythonNumber(eps)}${scale === null ? ', elementwise_affine=False' : ''}`
   }
 
   /**
@@ -71,22 +146,10 @@ export class LayerNorm extends Module {
    * @throws {GptLayersError} SHAPE when the last axes are not normalizedShape
    */
   override forward(x: Tensor): Tensor {
-    const { embDim, normalizedShape, eps } = this
-    const rows = checkRowsOf(x, normalizedShape, 'embDim')
-    const scale = checkTensorOf('scale', this.scale, normalizedShape)
-    const shift = this.shift === null ? null : checkTensorOf('shift', this.shift, normalizedShape)
-    const y = Tensor.empty(x.shape)
-    const keeps = records(x, scale, shift)
-    const mean = keeps ? Tensor.empty([rows]) : null
-    const rstd = keeps ? Tensor.empty([rows]) : null
-    run('gpt_layernorm_forward', [y, mean, rstd, x, scale, shift, rows, embDim, eps])
-    return recordKernel(y, {
-      inputs: [x, scale, shift],
-      saved: [x, mean, rstd, scale],
-      backward: (dy, dx, dscale, dshift) => {
-        const read = [dy, x, mean, rstd, scale]
-        run('gpt_layernorm_backward', [dx, dscale, dshift, ...read, rows, embDim])
-      },
-    })
+    const { normalizedShape, eps } = this
+    checkRowsOf(x, normalizedShape, 'embDim')
+    const scale = checkOptional('scale', this.scale, normalizedShape)
+    const shift = checkOptional('shift', this.shift, normalizedShape)
+    return normalize(x, normalizedShape, scale, shift, eps)
   }
 }

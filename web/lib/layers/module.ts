@@ -10,12 +10,13 @@ import {
   checkOptions,
   describe,
   isPassedOn,
+  named,
   ourForwards,
   passOn,
 } from '../check.ts'
 import { fail, GptLayersError, withName } from '../errors.ts'
 import { heap } from '../runtime/runtime.ts'
-import { checkTensor } from '../tensor/check.ts'
+import { checkOperand, checkTensor } from '../tensor/check.ts'
 import { type Matrices, type Matrix, evenGroups, GROUP_SIZE, Int8Weight } from '../tensor/int8weight.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { type LoadedKeys, areFinite, loadDict, notFinite } from './load.ts'
@@ -52,10 +53,15 @@ export interface ForwardEvent {
   weights?: Tensor
 }
 
-export type ForwardListener = (event: ForwardEvent) => void
+/** @returns a Tensor to take the place of the output, or undefined to leave it */
+export type ForwardListener = (event: ForwardEvent) => Tensor | void
 
 export const asObject = (returned: Returned): { output: Tensor } =>
   typeof returned === 'object' && returned !== null && 'output' in returned ? returned : { output: returned }
+
+/** What a listener returns, for errors. */
+const ANSWER = "a listener's result"
+const EXPECTED = 'a Tensor or undefined (an arrow function with braces returns undefined)'
 
 /** The output without the weights. */
 export const outputOf = (returned: Returned): Tensor => asObject(returned).output
@@ -122,18 +128,28 @@ export class Module {
    * hooks. Layers inside come before the layer that contains them. Without listeners a layer runs at full
    * speed. A layer added later is not listened to.
    *
+   * A Tensor that the listener returns takes the place of the output: the next listener sees it, and so does
+   * the layer after this one. It is yours: no layer frees it.
+   *
    * @param listener gets `{ name, module, input, output }`. name: the path of the layer, such as
    *   `trf_blocks.0.norm1`, or '' for this one. The tensors are valid during the call: `clone` those that you
    *   keep. A clone belongs to the scope, if any, in which you called the outermost `forward`. An error that
    *   the listener throws ends the `forward`. With `forward(x, { returnWeights: true })` the event of an
    *   Attention has its `weights`, too.
    * @returns ends it; calling it again does nothing
+   * @throws {GptLayersError} from `forward`: TYPE where the listener returns anything but a Tensor or undefined
    * @example
    * const seen = []
-   * const stop = model.onForward(({ name, weights }) => weights && seen.push([name, weights.shape]))
+   * const stop = model.onForward(({ name, weights }) => {
+   *   if (weights) seen.push([name, weights.shape])
+   * })
    * model.forward(tokens, { returnWeights: true })
    * stop()
    * seen // [['trf_blocks.0.attn', [2, 2, 3, 3]]]
+   * @example
+   * const relu = new gpt.ReLU()
+   * relu.onForward(({ output }) => output.mul(10))
+   * relu.forward(gpt.tensor([-1, 2])).toArray() // [0, 20]
    */
   onForward(listener: ForwardListener): () => void {
     checkFunction('listener', listener)
@@ -156,11 +172,16 @@ export class Module {
     const { forward } = this
     this.#ownForward = Object.getOwnPropertyDescriptor(this, 'forward')
     const value: typeof forward = (...args) => {
-      const returned = forward.apply(this, args)
-      const event = { module: this, input: args[0], ...asObject(returned) }
+      let returned: Returned = forward.apply(this, args)
       heap().withUserScopes(() => {
         // A copy: a listener may add another one.
-        for (const { name, listener } of [...this.#listeners]) listener({ name, ...event })
+        for (const { name, listener } of [...this.#listeners]) {
+          const event = { name, module: this, input: args[0], ...asObject(returned) }
+          const output = listener(event)
+          if (output === undefined) continue
+          named(`${this.constructor.name}.onForward`, [], 0, () => checkOperand(ANSWER, EXPECTED, output))
+          returned = asObject(returned) === returned ? { ...returned, output } : output
+        }
       })
       return returned
     }
@@ -174,8 +195,8 @@ export class Module {
     if (this.#ownForward) Object.defineProperty(this, 'forward', this.#ownForward)
   }
 
-  /** The tensors and layers directly inside, by name. @internal */
-  children(): [string, Tensor | Module][] {
+  /** The tensors and layers directly inside, by property. @internal */
+  ownParts(): [string, Tensor | Module][] {
     return Object.entries(this).flatMap(([name, value]) => {
       if (value instanceof Tensor || value instanceof Module) return [[name, value]]
       if (!Array.isArray(value)) return []
@@ -183,6 +204,70 @@ export class Module {
         child instanceof Tensor || child instanceof Module ? [[`${name}.${i}`, child]] : [],
       )
     })
+  }
+
+  /**
+   * The layers directly inside, with their names, such as `layers.0`. One that is there twice has the first of
+   * its names.
+   */
+  namedChildren(): [string, Module][] {
+    const inside = this.ownParts().flatMap<[string, Module]>(([property, part]) =>
+      part instanceof Module ? [[snakeCase(property), part]] : [],
+    )
+    return firstNames(inside)
+  }
+
+  /** @returns the layers directly inside, in the order of `namedChildren` */
+  children(): Module[] {
+    return this.namedChildren().map(([, module]) => module)
+  }
+
+  /**
+   * This layer and all layers inside, with their paths: '' for this one, then such as `trf_blocks.0.norm1`. A
+   * layer comes before the layers inside it. One that is there twice has the first of its paths.
+   */
+  namedModules(): [string, Module][] {
+    return firstNames(namedModules(this))
+  }
+
+  /**
+   * @returns this layer and all layers inside, in the order of `namedModules`
+   * @example new gpt.Sequential(new gpt.Linear(5, 6), new gpt.ReLU()).modules().length // 3
+   */
+  modules(): Module[] {
+    return this.namedModules().map(([, module]) => module)
+  }
+
+  /**
+   * Calls a function with every layer inside, then with this one, as PyTorch's `apply`: for weights of your
+   * own.
+   *
+   * @param fn what it returns is ignored
+   * @example
+   * model.apply((module) => {
+   *   if (module instanceof gpt.Linear) gpt.init.normal(module.weight, { std: 0.02 })
+   * })
+   */
+  apply(fn: (module: Module) => void): this {
+    checkFunction('fn', fn)
+    this.modules() // throws where a layer contains itself
+    for (const module of this.children()) module.apply(fn)
+    fn(this)
+    return this
+  }
+
+  /**
+   * Sets `requiresGrad` of every parameter, as PyTorch's `requires_grad_`: with false, `backward` leaves them
+   * out, and an optimizer does not change them.
+   *
+   * @param value true by default
+   * @example model.requiresGrad(false).parameters().some((parameter) => parameter.requiresGrad) // false
+   */
+  requiresGrad(value?: boolean): this {
+    const given = value === undefined ? true : value
+    checkBoolean('value', given)
+    for (const parameter of this.parameters()) parameter.requiresGrad = given
+    return this
   }
 
   /**
@@ -197,6 +282,16 @@ export class Module {
   /** @returns the parameters, in the order of `namedParameters` */
   parameters(): Tensor[] {
     return this.namedParameters().map(([, tensor]) => tensor)
+  }
+
+  /** The tensors that are no parameters with their names in the state dict, such as `running_mean`. */
+  namedBuffers(): [string, Tensor][] {
+    return firstNames(Module.#namedTensors(this)).filter(([, tensor]) => !tensor.isParameter)
+  }
+
+  /** @returns the buffers, in the order of `namedBuffers` */
+  buffers(): Tensor[] {
+    return this.namedBuffers().map(([, tensor]) => tensor)
   }
 
   /**
@@ -263,7 +358,7 @@ export class Module {
     const others: Set<unknown> = new Set()
     for (const [path, module] of namedModules(root)) {
       const matrix = module.int8Matrix
-      for (const [, child] of module.children()) if (child !== matrix?.weight) others.add(child)
+      for (const [, child] of module.ownParts()) if (child !== matrix?.weight) others.add(child)
       if (matrix === null) continue
       const { weight, transposed } = matrix
       const known = matrices.get(weight)
@@ -324,7 +419,7 @@ export class Module {
    * @example String(new gpt.Linear(5, 6)) // 'Linear(in_features=5, out_features=6, bias=True)'
    */
   toString(): string {
-    const inside: [string, string][] = this.children().flatMap(([name, child]) =>
+    const inside: [string, string][] = this.ownParts().flatMap(([name, child]) =>
       child instanceof Module ? [[snakeCase(name), String(child)]] : [],
     )
     return printLayer(this.constructor.name, this.extraRepr(), inside)
@@ -404,7 +499,7 @@ export class Module {
   static #namedTensors(root: Module, rename: (property: string) => string = snakeCase): [string, Tensor][] {
     return namedModules(root, rename).flatMap(([path, module]) =>
       module
-        .children()
+        .ownParts()
         .flatMap<[string, Tensor]>(([property, child]) =>
           child instanceof Module ? [] : [[path + (path && '.') + rename(property), child]],
         ),
@@ -432,7 +527,7 @@ export function namedModules(
     throw fail('VALUE', `${name}: a layer`, 'not contain itself', `itself at ${path}`)
   }
   const inside = module
-    .children()
+    .ownParts()
     .flatMap(([property, child]) =>
       child instanceof Module
         ? namedModules(child, rename, path + (path && '.') + rename(property), [...above, module])

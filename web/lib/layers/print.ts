@@ -21,7 +21,7 @@ export function printLayer(name: string, extra: string, inside: readonly [string
 }
 
 /** Writes equal neighbors once, as PyTorch's ModuleList does. */
-function printList(texts: readonly string[]): string {
+export function printList(texts: readonly string[]): string {
   const lines = texts.flatMap((text, first) => {
     if (text === texts[first - 1]) return []
     const next = texts.findIndex((other, i) => i > first && other !== text)

@@ -1,8 +1,10 @@
-import { checkCount, checkNonNegativeFloat32, checkOptions, checkSizes } from '../check.ts'
+import { checkCount, checkNonNegativeFloat32, checkOptions, checkSizes, named } from '../check.ts'
 import { withClass } from '../errors.ts'
 import { run } from '../runtime/runtime.ts'
-import { checkRowsOf, checkTensorOf } from '../tensor/check.ts'
+import { checkOptional, checkRowsOf, checkTensorOf } from '../tensor/check.ts'
+import { ones } from '../tensor/create.ts'
 import { pythonNumber } from '../tensor/pyformat.ts'
+import { temporary } from '../tensor/scope.ts'
 import { sizeOf } from '../tensor/shape.ts'
 import { recordKernel, records } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
@@ -11,6 +13,47 @@ import { Module } from './module.ts'
 export interface RMSNormOptions {
   /** added to the mean square; 1e-5 by default */
   eps?: number
+}
+
+/**
+ * y = weight · x / √(mean(x²) + eps) over the last axes, as torch's F.rms_norm: the layer RMSNorm with a
+ * parameter of your own.
+ *
+ * @param x [..., ...shape], not modified
+ * @param shape the sizes of the axes that are normalized together, or the size of the last one
+ * @param weight of this shape; ones by default
+ * @returns a tensor of x's shape, as precise as the layer's
+ * @throws {GptLayersError} SHAPE when the last axes are not `shape`
+ * @example gpt.rmsNorm(gpt.tensor([3, -3]), [2], null, { eps: 0 }).toArray() // [1, -1]
+ */
+export function rmsNorm(
+  x: Tensor,
+  shape: number | readonly number[],
+  weight?: Tensor | null,
+  options?: RMSNormOptions,
+): Tensor {
+  return named('rmsNorm', arguments, 4, () => {
+    const sizes = checkSizes('shape', shape)
+    const { eps } = checkOptions(options, { eps: 1e-5 })
+    checkNonNegativeFloat32('eps', eps)
+    checkRowsOf(x, sizes, 'shape')
+    const scale = checkOptional('weight', weight ?? null, sizes)
+    return temporary(() => normalize(x, scale ?? ones(sizes), eps))
+  })
+}
+
+/** @param scale of the shape of the last axes, over which x is normalized */
+function normalize(x: Tensor, scale: Tensor, eps: number): Tensor {
+  const cols = scale.size
+  const rows = x.size / cols
+  const y = Tensor.empty(x.shape)
+  const rstd = records(x, scale) ? Tensor.empty([rows]) : null
+  run('gpt_rmsnorm_forward', [y, rstd, x, scale, rows, cols, eps])
+  return recordKernel(y, {
+    inputs: [x, scale],
+    saved: [x, rstd, scale],
+    backward: (dy, dx, dscale) => run('gpt_rmsnorm_backward', [dx, dscale, dy, x, rstd, scale, rows, cols]),
+  })
 }
 
 /**
@@ -61,17 +104,8 @@ export class RMSNorm extends Module {
    * @throws {GptLayersError} SHAPE when the last axes are not normalizedShape
    */
   override forward(x: Tensor): Tensor {
-    const { embDim, normalizedShape, eps } = this
-    const rows = checkRowsOf(x, normalizedShape, 'embDim')
-    const scale = checkTensorOf('scale', this.scale, normalizedShape)
-    const y = Tensor.empty(x.shape)
-    const rstd = records(x, scale) ? Tensor.empty([rows]) : null
-    run('gpt_rmsnorm_forward', [y, rstd, x, scale, rows, embDim, eps])
-    return recordKernel(y, {
-      inputs: [x, scale],
-      saved: [x, rstd, scale],
-      backward: (dy, dx, dscale) =>
-        run('gpt_rmsnorm_backward', [dx, dscale, dy, x, rstd, scale, rows, embDim]),
-    })
+    const { normalizedShape, eps } = this
+    checkRowsOf(x, normalizedShape, 'embDim')
+    return normalize(x, checkTensorOf('scale', this.scale, normalizedShape), eps)
   }
 }

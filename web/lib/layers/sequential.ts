@@ -34,8 +34,8 @@ export class Sequential extends Module {
   }
 
   /** The layers are named '0', '1', ... as in PyTorch. A subclass may have more properties. @internal */
-  override children(): [string, Tensor | Module][] {
-    return super.children().map(([name, child]) => [name.replace(/^layers\./, ''), child])
+  override ownParts(): [string, Tensor | Module][] {
+    return super.ownParts().map(([name, child]) => [name.replace(/^layers\./, ''), child])
   }
 
   /**

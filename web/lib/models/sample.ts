@@ -1,6 +1,7 @@
 import { fail } from '../errors.ts'
 import { run } from '../runtime/runtime.ts'
 import { Tensor } from '../tensor/tensor.ts'
+import { largest } from '../tensor/topk.ts'
 
 /** The most candidates that are returned beside a token. */
 const TOP = 10
@@ -106,32 +107,6 @@ function softmax(logits: Tensor, best: number, temperature: number): Tensor {
 }
 
 /**
- * @returns the indices of the `count` largest values, the largest first; of equal ones the lower index. Fewer
- *   where there are fewer; without those of NaN
- */
-export function largest(values: Float32Array, count: number): Int32Array {
-  const room = new Int32Array(Math.min(count, values.length))
-  let [size, i] = [0, 0]
-  for (; i < values.length && size < room.length; i++) if (!Number.isNaN(values[i])) room[size++] = i
-  const heap = room.subarray(0, size) // the root is the worst of the best so far
-  for (let root = size >> 1; root-- > 0;) sink(heap, root, values)
-  let least = values[heap[0]]
-  for (; i < values.length; i++) {
-    // Skips four values in one step: hardly any is larger than the least of the best.
-    while (
-      i + 4 < values.length &&
-      !(values[i] > least || values[i + 1] > least || values[i + 2] > least || values[i + 3] > least)
-    )
-      i += 4
-    if (!(values[i] > least)) continue
-    heap[0] = i
-    sink(heap, 0, values)
-    least = values[heap[0]]
-  }
-  return heap.sort((a, b) => values[b] - values[a] || a - b)
-}
-
-/**
  * The `count` largest values, and all that equal the last of them: transformers removes what is less.
  *
  * @param best the indices of the largest values, at least one more than `count`
@@ -145,24 +120,6 @@ function largestWithTies(values: Float32Array, best: Int32Array, count: number):
     if (value === least) equal.push(i)
   })
   return Int32Array.from([...best.filter((i) => values[i] > least), ...equal])
-}
-
-/**
- * Moves an index of a heap down to its place.
- *
- * @param root where it is
- */
-function sink(heap: Int32Array, root: number, values: Float32Array): void {
-  const index = heap[root]
-  const isWorse = (a: number, b: number) => values[a] < values[b] || (values[a] === values[b] && a > b)
-  for (;;) {
-    let child = 2 * root + 1
-    if (child + 1 < heap.length && isWorse(heap[child + 1], heap[child])) child++
-    if (child >= heap.length || !isWorse(heap[child], index)) break
-    heap[root] = heap[child]
-    root = child
-  }
-  heap[root] = index
 }
 
 /**

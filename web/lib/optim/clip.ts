@@ -3,7 +3,7 @@ import { fail } from '../errors.ts'
 import { heap, run } from '../runtime/runtime.ts'
 import { temporary } from '../tensor/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
-import { checkParameters, withGradients } from './parameters.ts'
+import { checkParameters, gradientOf } from './parameters.ts'
 
 /** Added to the norm, as in PyTorch, so that the factor is finite for gradients of zeros. */
 const EPS = 1e-6
@@ -33,7 +33,7 @@ export function clipGradNorm(parameters: readonly Tensor[], maxNorm: number, opt
     checkBoolean('errorIfNonfinite', errorIfNonfinite)
     const checked = checkParameters(parameters)
     checkNumber('maxNorm', maxNorm, 'a number >= 0', (n) => n >= 0)
-    const grads = withGradients(checked).map(({ grad }) => grad)
+    const grads = checked.flatMap((parameter, i) => gradientOf(parameter, i) ?? [])
     return temporary(() => {
       const result = Tensor.empty([2]) // 8 bytes: one float64, then one float32
       const squares = grads.map((grad) => {

@@ -1,45 +1,100 @@
 import type { Disposes } from '../typed.ts'
-import { checkNonNegative, checkObject, checkSameShape, describe, nameMethods } from '../check.ts'
+import { checkNonNegative, checkObject, describe, nameMethods } from '../check.ts'
 import { fail, withClass } from '../errors.ts'
-import { checkTensor } from '../tensor/check.ts'
+import { checkTensor, checkTensorOf } from '../tensor/check.ts'
 import { temporary } from '../tensor/scope.ts'
+import { withoutTape } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
-import { checkParameters, withGradients } from './parameters.ts'
+import {
+  type GivenGroup,
+  type ParamGroup,
+  GROUPS,
+  makeGroups,
+  namesOf,
+  readGroup,
+  writeGroup,
+} from './groups.ts'
+import { gradientOf } from './parameters.ts'
 
 /**
  * The tensors that an optimizer keeps for one parameter, by PyTorch's names: `exp_avg`, `momentum_buffer`. No
  * scope frees them.
  */
-export type State = Record<string, Tensor>
+export type OptimizerState = Record<string, Tensor>
 
-export interface Optimizer extends Disposes {}
+export interface Optimizer<Options extends { lr: number } = { lr: number }> extends Disposes {}
 
-/** What SGD and AdamW share, with the method names of torch.optim. */
-export class Optimizer {
+/**
+ * The base of the optimizers, as torch.optim.Optimizer, and of your own. Yours defines `update`, one step of
+ * one parameter, and `stateShapes` where it keeps tensors from step to step.
+ *
+ * @example
+ * class SignSGD extends gpt.Optimizer {
+ *   constructor(parameters, { lr }) {
+ *     super(parameters, { lr })
+ *   }
+ *   update(parameter, grad, _state, { lr }) {
+ *     const [weights, slopes] = [parameter.data, grad.data]
+ *     for (let i = 0; i < weights.length; i++) weights[i] -= lr * Math.sign(slopes[i])
+ *   }
+ * }
+ */
+export class Optimizer<Options extends { lr: number } = { lr: number }> {
   /** @internal */
   static readonly ownName: string = 'Optimizer'
 
-  /** Private, so that printing an optimizer does not print them. */
-  #parameters: readonly Tensor[]
+  // Private, so that printing an optimizer does not print the parameters.
+  #groups: readonly ParamGroup<Options>[]
+  /** Every parameter, in order, and its group. */
+  #places: readonly { parameter: Tensor; group: ParamGroup<Options> }[]
   /** A parameter has a state from its first step on. */
-  #states: Map<Tensor, State> = new Map()
+  #states: Map<Tensor, OptimizerState> = new Map()
 
-  /** The learning rate. A schedule may set it between steps. */
-  lr = 0
-
-  /** @internal */
-  constructor(parameters: readonly Tensor[]) {
+  /**
+   * @param parameters an array of parameters, or of groups such as `{ params: [...], lr: 1e-4 }`
+   * @param defaults all options of a group: lr and those that `update` reads. They are numbers, arrays of
+   *   numbers or booleans
+   */
+  constructor(parameters: readonly Tensor[] | readonly GivenGroup<Options>[], defaults: Options) {
     nameMethods(new.target)
     try {
-      this.#parameters = checkParameters(parameters)
+      const groups = makeGroups(parameters, defaults)
+      this.#groups = Object.freeze(groups)
+      this.#places = groups.flatMap((group) => group.params.map((parameter) => ({ parameter, group })))
+      this.#checkOptions(groups)
     } catch (error) {
       throw withClass(error, new.target)
     }
   }
 
-  /** The tensors that `step` updates. */
+  /**
+   * The groups, as PyTorch's param_groups: the parameters of each, and its options, which can be set between
+   * steps. An optimizer of an array of parameters has one group.
+   */
+  get paramGroups(): readonly ParamGroup<Options>[] {
+    return this.#groups
+  }
+
+  /** The tensors that `step` updates, of all groups. */
   get parameters(): readonly Tensor[] {
-    return this.#parameters
+    return this.#places.map(({ parameter }) => parameter)
+  }
+
+  /**
+   * The learning rate of all groups, such as for a schedule of your own: setting it sets each. It can be read
+   * while all are the same.
+   *
+   * @throws {GptLayersError} VALUE where they differ: read `paramGroups`
+   */
+  get lr(): number {
+    const [rate, other] = this.#rates
+    if (other === undefined) return rate
+    throw fail('VALUE', 'lr', 'be read from paramGroups where groups differ', `${rate} and ${other}`)
+  }
+
+  set lr(lr) {
+    const groups: readonly { lr: number }[] = this.#groups
+    for (const group of groups) group.lr = lr
   }
 
   /**
@@ -54,16 +109,17 @@ export class Optimizer {
    * optimizer.step()
    */
   step(): void {
-    const { parameters, lr } = this
-    checkNonNegative('lr', lr)
-    const due = withGradients(parameters)
+    this.#checkOptions(this.#groups)
+    const due = this.#places.flatMap(({ parameter, group }, i) => {
+      const grad = gradientOf(parameter, i)
+      return grad === null ? [] : [{ parameter, group, grad }]
+    })
     if (due.length === 0) {
       const expected = 'have a gradient: call loss.backward() first'
-      throw fail('VALUE', `at least one of ${parameters.length} parameters`, expected)
+      throw fail('VALUE', `at least one of ${this.#places.length} parameters`, expected)
     }
-    const missing = due.map(({ parameter }) => parameter).filter((parameter) => !this.#states.has(parameter))
-    // The user may have disposed or changed what stateDict returned. The update itself cannot fail.
-    parameters.forEach((parameter, i) => {
+    // The user may have disposed or changed what stateDict returned.
+    this.#places.forEach(({ parameter }, i) => {
       const state = this.#states.get(parameter)
       for (const key in state) {
         const tensor = state[key]
@@ -72,42 +128,58 @@ export class Optimizer {
         this.#Class.checkState(name, checkTensor(name, tensor).data)
       }
     })
-    const added = this.#newStates(missing)
+    const added = this.#newStates(due.filter(({ parameter, group }) => this.#lacksState(parameter, group)))
     for (const [parameter, state] of added) this.#states.set(parameter, state)
-    for (const { parameter, grad } of due) {
-      const state = this.#states.get(parameter) ?? {}
-      this.update(parameter, grad, state, { lr, isFirst: added.has(parameter) })
-      parameter.changed()
-    }
+    withoutTape(() => {
+      for (const { parameter, group, grad } of due) {
+        const options = { ...group, isFirst: added.has(parameter) }
+        temporary(() => this.update(parameter, grad, this.#states.get(parameter) ?? {}, options))
+        parameter.changed()
+      }
+    })
+  }
+
+  /** Whether a parameter had no step yet, or none that needed a state: SGD's momentum may have been 0. */
+  #lacksState(parameter: Tensor, group: ParamGroup<Options>): boolean {
+    const state = this.#states.get(parameter)
+    return !state || Object.keys(this.stateShapes(parameter, group)).some((key) => !Object.hasOwn(state, key))
   }
 
   /** Frees the gradients of the parameters: `.grad` is null again. */
   zeroGrad(): void {
-    for (const parameter of this.parameters) parameter.freeGradient()
+    for (const { parameter } of this.#places) parameter.freeGradient()
   }
 
   /**
-   * The state by names such as `state.0.exp_avg`: the index of the parameter, then PyTorch's name. (PyTorch's
-   * own `state_dict()` nests them.) A parameter that had no step has no state. Options such as lr are not
-   * included.
+   * The state by the names of PyTorch's `state_dict()`, which nests them: `state.0.exp_avg`, where 0 is the
+   * place among all parameters, and `param_groups.0.lr`. A parameter that had no step has no state.
    *
-   * @returns the optimizer's own tensors, not copies
+   * @returns the optimizer's own tensors, not copies; new ones for the options, which float32 rounds
    * @example const bytes = gpt.saveSafetensors(new gpt.AdamW(model.parameters()).stateDict())
    */
   stateDict(): Record<string, Tensor> {
-    return Object.fromEntries(
-      this.parameters.flatMap((parameter, i) => {
-        const state = this.#states.get(parameter) ?? {}
-        return Object.entries(state).map(([key, tensor]) => [`state.${i}.${key}`, tensor])
-      }),
-    )
+    const states = this.#places.flatMap(({ parameter, group }, i) => {
+      const state = this.#states.get(parameter) ?? {}
+      return Object.keys(this.stateShapes(parameter, group))
+        .filter((key) => Object.hasOwn(state, key))
+        .map((key): [string, Tensor] => [`state.${i}.${key}`, state[key]])
+    })
+    let first = 0
+    const options = this.#groups.flatMap((group, i) => {
+      first += group.params.length
+      return writeGroup(group, i, first - group.params.length)
+    })
+    return Object.fromEntries([...states, ...options])
   }
 
   /**
-   * Replaces the state by copies of the given tensors, so that training goes on where another optimizer
-   * stopped. That one must have the same class, and parameters of the same shapes in the same order.
+   * Replaces the state by copies of the given tensors, and the options of the groups by the given ones, so
+   * that training goes on where another optimizer stopped. That one must have the same class, and groups of
+   * parameters of the same shapes in the same order. An option becomes the shortest decimal that float32
+   * rounds to it: 0.9, not 0.8999999761581421.
    *
-   * @param dict as `stateDict` returns
+   * @param dict as `stateDict` returns. Without any `param_groups`, such as `gpt.loadTorch` reads from
+   *   PyTorch's files, the options stay
    * @throws {GptLayersError} VALUE, SHAPE where dict does not fit; then nothing is changed
    * @example
    * const first = new gpt.AdamW(model.parameters())
@@ -117,18 +189,20 @@ export class Optimizer {
    */
   loadStateDict(dict: Record<string, Tensor>): void {
     const given = checkObject('dict', dict)
-    const slots = this.parameters.flatMap((parameter, i) =>
-      Object.entries(this.stateShapes(parameter)).map(([key, shape]) => ({
+    const names = Object.keys(given)
+    const hasGroups = names.some((name) => name.startsWith(GROUPS))
+    const read = this.#groups.map((group, i) => (hasGroups ? readGroup(group, i, given) : group))
+    this.#checkOptions(read)
+    const places = read.flatMap((group) => group.params.map((parameter) => ({ parameter, group })))
+    const slots = places.flatMap(({ parameter, group }, i) =>
+      Object.entries(this.stateShapes(parameter, group)).map(([key, shape]) => ({
         parameter,
         key,
         name: `state.${i}.${key}`,
         shape,
       })),
     )
-    checkNames(
-      Object.keys(given),
-      slots.map(({ name }) => name),
-    )
+    checkNames(names, [...slots.map(({ name }) => name), ...read.flatMap(namesOf)])
     // All of a parameter's tensors, or none: a parameter that had no step has no state.
     const present = new Set(
       slots.filter(({ name }) => Object.hasOwn(given, name)).map(({ parameter }) => parameter),
@@ -136,21 +210,23 @@ export class Optimizer {
     const values = slots
       .filter(({ parameter }) => present.has(parameter))
       .map(({ parameter, key, name, shape }) => {
-        const source = checkTensor(name, given[name])
-        checkSameShape(name, source.shape, shape)
-        const data = source.data.slice() // a copy: source may be our own state
+        const data = checkTensorOf(name, given[name], shape).data.slice() // source may be our own state
         this.#Class.checkState(name, data)
         return { parameter, key, data }
       })
-    const states = this.#newStates([...present])
+    const states = this.#newStates(places.filter(({ parameter }) => present.has(parameter)))
     for (const { parameter, key, data } of values) states.get(parameter)?.[key].data.set(data)
     this.dispose()
     this.#states = states
+    this.#groups.forEach((group, i) => {
+      const { params, ...options } = read[i]
+      Object.assign(group, options)
+    })
   }
 
-  /** @returns such as `AdamW(148 parameters, lr=0.0003)` */
+  /** @returns such as `AdamW(148 parameters, lr=0.0003)`; with two groups of other rates, `lr=0.0003, 0.0001` */
   toString(): string {
-    return `${this.constructor.name}(${this.parameters.length} parameters, lr=${this.lr})`
+    return `${this.constructor.name}(${this.#places.length} parameters, lr=${this.#rates.join(', ')})`
   }
 
   /** The text that Node's `console.log` shows. @internal */
@@ -172,13 +248,46 @@ export class Optimizer {
     this.dispose()
   }
 
-  /** The shapes of a parameter's state tensors, by PyTorch's names. A subclass defines this. @internal */
-  stateShapes(_parameter: Tensor): Record<string, readonly number[]> {
+  /**
+   * The shapes of the tensors that the optimizer keeps for a parameter, by PyTorch's names: `{ exp_avg:
+   * parameter.shape }`. They begin as zeros, and `stateDict` has them. By default there are none.
+   *
+   * @param _options of the parameter's group
+   */
+  protected stateShapes(_parameter: Tensor, _options: Options): Record<string, readonly number[]> {
     return {}
   }
 
   /**
-   * Checks values that somebody else may have written. A subclass overrides this.
+   * Updates one parameter and its state in place. A subclass defines this: it writes into `.data`, which it
+   * takes after it has made its last tensor. It runs in `noGrad` and in a scope of its own.
+   *
+   * @param _grad the parameter's gradient, of its shape
+   * @param _state the tensors that `stateShapes` names
+   * @param _options of the parameter's group. isFirst: whether the state is all zeros, since the parameter had
+   *   no step yet
+   */
+  protected update(
+    _parameter: Tensor,
+    _grad: Tensor,
+    _state: OptimizerState,
+    _options: Options & { isFirst: boolean },
+  ): void {
+    throw fail('VALUE', this.constructor.name, 'define update, one step of one parameter')
+  }
+
+  /**
+   * Checks the options of a group, which the user may have set. A subclass overrides this.
+   *
+   * @internal
+   * @param name what stands before the name of an option: `paramGroups[1].`
+   */
+  static checkOptions(name: string, { lr }: { lr: number }): void {
+    checkNonNegative(`${name}lr`, lr)
+  }
+
+  /**
+   * Checks values of a state that somebody else may have written. A subclass overrides this.
    *
    * @internal
    * @param _name the name of the state tensor, such as `state.0.step`
@@ -189,28 +298,22 @@ export class Optimizer {
     return this.constructor as typeof Optimizer
   }
 
-  /**
-   * Updates one parameter and its state. A subclass defines this. It cannot fail: everything was checked.
-   *
-   * Its kernel runs on one thread: an update is in place, and threads may run a part of a call twice.
-   *
-   * @internal
-   * @param _grad same shape
-   * @param _options isFirst: whether this is the parameter's first step, so that its state is all zeros
-   */
-  update(
-    _parameter: Tensor,
-    _grad: Tensor,
-    _state: State,
-    _options: { lr: number; isFirst: boolean },
-  ): void {}
+  #checkOptions(groups: readonly Options[]): void {
+    groups.forEach((group, i) => {
+      this.#Class.checkOptions(groups.length > 1 ? `paramGroups[${i}].` : '', group)
+    })
+  }
+
+  get #rates(): number[] {
+    return [...new Set(this.#groups.map(({ lr }) => lr))]
+  }
 
   /** A state of zeros for each parameter, or for none of them where memory does not suffice. */
-  #newStates(parameters: Tensor[]): Map<Tensor, State> {
+  #newStates(places: { parameter: Tensor; group: Options }[]): Map<Tensor, OptimizerState> {
     return temporary(() => {
-      const states: Map<Tensor, State> = new Map()
-      for (const parameter of parameters) {
-        const shapes = Object.entries(this.stateShapes(parameter))
+      const states: Map<Tensor, OptimizerState> = new Map()
+      for (const { parameter, group } of places) {
+        const shapes = Object.entries(this.stateShapes(parameter, group))
         const zeros = shapes.map(([key, shape]) => [key, Tensor.zeros(shape)])
         states.set(parameter, Object.fromEntries(zeros))
       }

@@ -6,31 +6,36 @@ import { checkTensor } from '../tensor/check.ts'
 /**
  * An array of live tensors, each of them once.
  *
+ * @param names what has come before, by its name: the parameters of earlier groups
  * @returns a copy
  */
-export function checkParameters(parameters: unknown): readonly Tensor[] {
-  checkArray('parameters', parameters, 'an array of Tensors')
+export function checkParameters(
+  parameters: unknown,
+  name: string = 'parameters',
+  names: Map<Tensor, string> = new Map(),
+): readonly Tensor[] {
+  checkArray(name, parameters, 'an array of Tensors')
   return Array.from(parameters, (value, i) => {
-    const parameter = checkTensor(`parameters[${i}]`, value)
+    const own = `${name}[${i}]`
+    const parameter = checkTensor(own, value)
     if (parameter.step !== null) {
       const expected = 'a leaf, such as a layer has in parameters(), got a computed tensor'
-      throw fail('VALUE', `parameters[${i}]`, `be ${expected}`)
+      throw fail('VALUE', own, `be ${expected}`)
     }
-    const first = parameters.indexOf(parameter)
-    if (first === i) return parameter
-    throw fail('VALUE', `parameters[${i}]`, `differ from parameters[${first}]`, 'the same Tensor')
+    const first = names.get(parameter)
+    if (first !== undefined) throw fail('VALUE', own, `differ from ${first}`, 'the same Tensor')
+    names.set(parameter, own)
+    return parameter
   })
 }
 
 /**
- * The parameters that have a gradient, and the gradients. As in PyTorch, the others are left out.
+ * The gradient of a parameter; null for one that has none, which optimizers and clipping leave out as PyTorch
+ * does.
  *
- * @returns each gradient has its parameter's shape
+ * @param i its place among all parameters
  */
-export function withGradients(parameters: readonly Tensor[]): { parameter: Tensor; grad: Tensor }[] {
-  return parameters.flatMap((parameter, i) => {
-    checkTensor(`parameters[${i}]`, parameter)
-    const { grad } = parameter
-    return grad === null || grad.disposed ? [] : [{ parameter, grad }]
-  })
+export function gradientOf(parameter: Tensor, i: number): Tensor | null {
+  const { grad } = checkTensor(`parameters[${i}]`, parameter)
+  return grad === null || grad.disposed ? null : grad
 }

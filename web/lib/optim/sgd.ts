@@ -1,16 +1,9 @@
 import type { Tensor } from '../tensor/tensor.ts'
-import { checkBoolean, checkConstructor, checkNonNegative, checkNumber, checkOptions } from '../check.ts'
-import { fail, withClass } from '../errors.ts'
+import type { GivenGroup } from './groups.ts'
+import { checkBoolean, checkNonNegative, checkNumber, checkOptions, named, nameMethods } from '../check.ts'
+import { fail } from '../errors.ts'
 import { run } from '../runtime/runtime.ts'
-import { Optimizer } from './optimizer.ts'
-
-const DEFAULTS: Partial<SGDOptions> & Required<Omit<SGDOptions, 'lr'>> = {
-  lr: undefined,
-  momentum: 0,
-  dampening: 0,
-  weightDecay: 0,
-  nesterov: false,
-}
+import { type OptimizerState, Optimizer } from './optimizer.ts'
 
 export interface SGDOptions {
   /** learning rate */
@@ -41,53 +34,62 @@ export interface SGDOptions {
  *
  * The state is `momentum_buffer` (m), PyTorch's name; without momentum there is none.
  */
-export class SGD extends Optimizer {
+export class SGD extends Optimizer<Required<SGDOptions>> {
   /** @internal */
   static override readonly ownName: string = 'SGD'
 
-  #options: { momentum: number; dampening: number; weightDecay: number; nesterov: boolean }
-
   /**
-   * @param parameters such as `layer.parameters()`; each may occur once
+   * @param parameters such as `layer.parameters()`, or an array of groups; each parameter may occur once
+   * @param options lr may be left out where every group has its own
    * @example new SGD(layer.parameters(), { lr: 0.1, momentum: 0.9 })
    */
-  constructor(parameters: readonly Tensor[], options: SGDOptions) {
-    checkConstructor(new.target, arguments, 2)
-    super(parameters)
-    try {
-      const { lr, momentum, dampening, weightDecay, nesterov } = checkOptions(options, DEFAULTS)
-      checkNonNegative('lr', lr)
-      this.lr = lr
-      checkNonNegative('momentum', momentum)
-      checkNumber('dampening', dampening, 'a finite number', Number.isFinite)
-      checkNonNegative('weightDecay', weightDecay)
-      checkBoolean('nesterov', nesterov)
-      if (nesterov && (momentum === 0 || dampening !== 0)) {
-        const given = `momentum ${momentum} and dampening ${dampening}`
-        throw fail('VALUE', 'nesterov', 'be used with momentum > 0 and dampening = 0', given)
-      }
-      this.#options = { momentum, dampening, weightDecay, nesterov }
-    } catch (error) {
-      throw withClass(error, new.target)
+  constructor(parameters: readonly Tensor[], options: SGDOptions)
+  constructor(parameters: readonly GivenGroup<SGDOptions>[], options?: Partial<SGDOptions>)
+  constructor(
+    parameters: readonly Tensor[] | readonly GivenGroup<SGDOptions>[],
+    options?: Partial<SGDOptions>,
+  ) {
+    nameMethods(new.target)
+    const rest = { momentum: 0, dampening: 0, weightDecay: 0, nesterov: false }
+    const defaults = { lr: undefined, ...rest } as unknown as Required<SGDOptions> // without lr it is refused
+    super(
+      parameters,
+      named(new.target.name, arguments, 2, () => checkOptions(options, defaults)),
+    )
+  }
+
+  /** @internal */
+  static override checkOptions(name: string, options: Required<SGDOptions>): void {
+    super.checkOptions(name, options)
+    const { momentum, dampening, weightDecay, nesterov } = options
+    checkNonNegative(`${name}momentum`, momentum)
+    checkNumber(`${name}dampening`, dampening, 'a finite number', Number.isFinite)
+    checkNonNegative(`${name}weightDecay`, weightDecay)
+    checkBoolean(`${name}nesterov`, nesterov)
+    if (nesterov && (momentum === 0 || dampening !== 0)) {
+      const given = `momentum ${momentum} and dampening ${dampening}`
+      throw fail('VALUE', `${name}nesterov`, 'be used with momentum > 0 and dampening = 0', given)
     }
   }
 
   /** @internal */
-  override stateShapes({ shape }: Tensor): Record<string, readonly number[]> {
-    return this.#options.momentum === 0 ? {} : { momentum_buffer: shape }
+  protected override stateShapes(
+    { shape }: Tensor,
+    { momentum }: SGDOptions,
+  ): Record<string, readonly number[]> {
+    return momentum === 0 ? {} : { momentum_buffer: shape }
   }
 
   /** @internal */
-  override update(
+  protected override update(
     parameter: Tensor,
     grad: Tensor,
-    { momentum_buffer: buffer }: Partial<Record<string, Tensor>>,
-    { lr, isFirst }: { lr: number; isFirst: boolean },
+    { momentum_buffer: buffer }: OptimizerState,
+    { lr, momentum, dampening, weightDecay, nesterov, isFirst }: Required<SGDOptions> & { isFirst: boolean },
   ): void {
-    const { momentum, dampening, weightDecay, nesterov } = this.#options
     run('gpt_sgd_step', [
       parameter,
-      buffer ?? null,
+      momentum === 0 ? null : buffer,
       grad,
       parameter.size,
       lr,

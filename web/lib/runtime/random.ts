@@ -25,17 +25,17 @@ export function seed(n: number): void {
 }
 
 /**
- * Fills a tensor from N(0, std), as PyTorch's Tensor.normal_.
+ * Fills a tensor from N(mean, std), as PyTorch's Tensor.normal_.
  *
  * @param std standard deviation
  */
-export function normal(y: Target, std: number = 1): void {
-  run('gpt_random_normal', [y, current().state, y.size, std])
+export function normal(y: Target, std: number = 1, mean: number = 0): void {
+  run('gpt_random_normal', [y, current().state, y.size, mean, std])
 }
 
-/** Fills a tensor from U[0, 1), as PyTorch's Tensor.uniform_. */
-export function uniform(y: Target): void {
-  run('gpt_random_uniform', [y, current().state, y.size, 0, 1])
+/** Fills a tensor from U[low, high), as PyTorch's Tensor.uniform_. */
+export function uniform(y: Target, low: number = 0, high: number = 1): void {
+  run('gpt_random_uniform', [y, current().state, y.size, low, high])
 }
 
 /**
@@ -46,6 +46,11 @@ export function uniform(y: Target): void {
  */
 export function linear(weight: Pointer, bias: Pointer | null, inputs: number, outputs: number): void {
   run('gpt_linear_init', [weight, bias, current().state, inputs, outputs])
+}
+
+/** Fills memory with words of 32 random bits, read as int32. */
+export function words(y: Target): void {
+  run('gpt_random_words', [y, current().state, y.size])
 }
 
 /** 32 random bits, the seed of a dropout mask. */

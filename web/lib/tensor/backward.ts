@@ -5,14 +5,19 @@ import { temporary } from './scope.ts'
 import { Step, withoutTape } from './tape.ts'
 import { Tensor } from './tensor.ts'
 
+export interface BackwardOptions {
+  /** whether the graph stays for another `backward`, which adds its gradients; false by default: it is freed */
+  retainGraph?: boolean
+}
+
 /**
  * Computes the gradient of a tensor with respect to every leaf that it was computed from, and adds it to the
- * leaf's `.grad`. The graph is freed.
+ * leaf's `.grad`.
  *
  * @param gradient the gradient of the root; null for 1
  * @throws {GptLayersError} VALUE where an earlier backward has freed the graph; what the steps throw
  */
-export function backward(root: Tensor, gradient: Tensor | null): void {
+export function backward(root: Tensor, gradient: Tensor | null, retainGraph: boolean): void {
   /** What has come so far, for the steps that have not run. */
   const sums: Map<Step, Tensor> = new Map()
   const give = (target: Step | Tensor, given: Tensor) => {
@@ -50,7 +55,7 @@ export function backward(root: Tensor, gradient: Tensor | null): void {
           sums.delete(step)
           dy.dispose()
         }
-        step.release()
+        if (!retainGraph) step.release()
       }
     } finally {
       for (const sum of sums.values()) sum.dispose()
@@ -73,7 +78,7 @@ function addPart({ addTo, targets: [target] }: Step, dy: Tensor, sums: ReadonlyM
 }
 
 /** @returns this step and all before it, the last one first */
-function stepsBefore(last: Step | null): Step[] {
+export function stepsBefore(last: Step | null): Step[] {
   const found: Set<Step> = new Set(last ? [last] : [])
   for (const step of found) {
     step.checkLive()

@@ -29,6 +29,10 @@ export function checkTensorOf(name: string, value: unknown, shape: readonly numb
   return tensor
 }
 
+/** @returns a live tensor of this shape, or null where there is none */
+export const checkOptional = (name: string, value: unknown, shape: readonly number[]): Tensor | null =>
+  value === null ? null : checkTensorOf(name, value, shape)
+
 /**
  * Checks the input of a layer whose last axes have fixed sizes.
  *

@@ -4,19 +4,18 @@ import { checkNumber, checkOptions, sameShape } from '../check.ts'
 import { fail } from '../errors.ts'
 import { type FunctionName, run } from '../runtime/runtime.ts'
 import { checkLive, checkOperand } from './check.ts'
-import { temporary } from './scope.ts'
-import { broadcast, mergedAxes } from './shape.ts'
-import { record, recordKernel, withoutTape } from './tape.ts'
+import { broadcast, eachIndex, mergedAxes, sizeOf } from './shape.ts'
+import { record, recordKernel } from './tape.ts'
 import { Tensor } from './tensor.ts'
-import { chosen } from './where.ts'
 
 /**
  * How dx is computed from dy, for y = f(x): with x, with y, or by a kernel `(dx, dy, x, n, ...scalars)`.
  * Whichever of x and y it needs is kept until `backward`.
  */
-type Gradient = GradientFrom | { kernel: FunctionName }
-type GradientFrom =
-  { fromX: (dy: Tensor, x: Tensor) => Tensor } | { fromY: (dy: Tensor, y: Tensor) => Tensor }
+type Gradient =
+  | { fromX: (dy: Tensor, x: Tensor) => Tensor }
+  | { fromY: (dy: Tensor, y: Tensor) => Tensor }
+  | { kernel: FunctionName }
 
 /**
  * y = f(x) for each element.
@@ -27,37 +26,14 @@ export function unary(x: Tensor, kernel: FunctionName, gradient: Gradient, ...sc
   checkLive(x)
   const y = Tensor.empty(x.shape)
   run(kernel, [y, x, x.size, ...scalars])
-  if (!('kernel' in gradient)) return recordFrom(x, y, gradient)
+  if ('fromY' in gradient) return record(y, [x], (dy) => [gradient.fromY(dy, y)], [y])
+  if ('fromX' in gradient) return record(y, [x], (dy) => [gradient.fromX(dy, x)], [x])
   return recordKernel(y, {
     inputs: [x],
     saved: [x],
     backward: (dy, dx) => run(gradient.kernel, [dx, dy, x, x.size, ...scalars]),
   })
 }
-
-/** As `unary`, for what other operations compute: `compute` runs without the tape. */
-function composed(x: Tensor, compute: (x: Tensor) => Tensor, gradient: GradientFrom): Tensor {
-  checkLive(x)
-  return recordFrom(
-    x,
-    temporary(() => withoutTape(() => compute(x))),
-    gradient,
-  )
-}
-
-/** As `unary`, for a function of JavaScript. */
-function mapped(x: Tensor, f: (value: number) => number, gradient: GradientFrom): Tensor {
-  checkLive(x)
-  const y = Tensor.empty(x.shape)
-  const [from, to] = [x.data, y.data]
-  for (let i = 0; i < to.length; i++) to[i] = f(from[i])
-  return recordFrom(x, y, gradient)
-}
-
-const recordFrom = (x: Tensor, y: Tensor, gradient: GradientFrom): Tensor =>
-  'fromY' in gradient
-    ? record(y, [x], (dy) => [gradient.fromY(dy, y)], [y])
-    : record(y, [x], (dy) => [gradient.fromX(dy, x)], [x])
 
 /** y = max(0, x) */
 export const relu = (x: Tensor): Tensor => unary(x, 'gpt_relu_forward', { kernel: 'gpt_relu_backward' })
@@ -83,26 +59,30 @@ export const reciprocal = (x: Tensor): Tensor =>
 
 /** y = 1 / √x; dx = -dy · y³ / 2 */
 export const rsqrt = (x: Tensor): Tensor =>
-  composed(x, (x) => reciprocal(x.sqrt()), { fromY: (dy, y) => dy.mul(y.mul(y).mul(y)).mul(-0.5) })
+  unary(x, 'gpt_pow', { fromY: (dy, y) => dy.mul(y.pow(3)).mul(-0.5) }, -0.5)
 
 /** y = σ(x) = 1 / (1 + e^-x); dx = dy · (1 - y) · y */
 export const sigmoid = (x: Tensor): Tensor =>
-  composed(x, (x) => reciprocal(x.neg().exp().add(1)), { fromY: (dy, y) => dy.mul(y.neg().add(1)).mul(y) })
+  unary(x, 'gpt_sigmoid', { fromY: (dy, y) => dy.mul(y.neg().add(1)).mul(y) })
 
-/** y = x / (1 + e^-x); dx = dy · σ(x) · (1 + x · (1 - σ(x))) */
-export const silu = (x: Tensor): Tensor =>
-  composed(x, (x) => x.div(x.neg().exp().add(1)), {
-    fromX: (dy, x) => {
-      const s = sigmoid(x)
-      return dy.mul(s.mul(s.neg().add(1).mul(x).add(1)))
-    },
-  })
+/** y = x · σ(x); dx = dy · σ(x) · (1 + x · (1 - σ(x))) */
+export const silu = (x: Tensor): Tensor => unary(x, 'gpt_silu_forward', { kernel: 'gpt_silu_backward' })
 
 /** dx = dy · cos x */
-export const sin = (x: Tensor): Tensor => mapped(x, Math.sin, { fromX: (dy, x) => dy.mul(cos(x)) })
+export const sin = (x: Tensor): Tensor => unary(x, 'gpt_sin', { fromX: (dy, x) => dy.mul(cos(x)) })
 
 /** dx = -dy · sin x */
-export const cos = (x: Tensor): Tensor => mapped(x, Math.cos, { fromX: (dy, x) => dy.mul(sin(x)).neg() })
+export const cos = (x: Tensor): Tensor => unary(x, 'gpt_cos', { fromX: (dy, x) => dy.mul(sin(x)).neg() })
+
+/**
+ * y = x^exponent; dx = dy · exponent · x^(exponent - 1). That of the exponent 0 is 0: 0 · 0^-1 would be NaN.
+ * That of a square is dy · 2x.
+ */
+export function pow(x: Tensor, exponent: number): Tensor {
+  const fromX = (dy: Tensor, x: Tensor) =>
+    exponent === 0 ? Tensor.zeros(x.shape) : dy.mul((exponent === 2 ? x : x.pow(exponent - 1)).mul(exponent))
+  return unary(x, 'gpt_pow', { fromX }, exponent)
+}
 
 export interface ClampOptions {
   /** what is below becomes min; -Infinity by default */
@@ -120,13 +100,7 @@ export function clamp(x: Tensor, options?: ClampOptions): Tensor {
   const { min = -Infinity, max = Infinity } = given
   checkNumber('min', min, 'a number', () => true)
   checkNumber('max', max, 'a number', () => true)
-  checkLive(x)
-  const y = Tensor.empty(x.shape)
-  const [from, to] = [x.data, y.data]
-  for (let i = 0; i < to.length; i++) to[i] = Math.min(Math.max(from[i], min), max)
-  return recordFrom(x, y, {
-    fromX: (dy, x) => chosen(dy.shape, x.ge(min).mul(x.le(max)), dy, 0),
-  })
+  return unary(x, 'gpt_clamp', { kernel: 'gpt_clamp_backward' }, min, max)
 }
 
 /** An operation on two tensors, y = a ∘ b, before the gradients are summed where a or b was broadcast. */
@@ -166,12 +140,9 @@ const BINARY: Record<'add' | 'sub' | 'mul' | 'div', Binary> = {
 export function binary(name: keyof typeof BINARY, a: Tensor, other: unknown): Tensor {
   checkLive(a)
   const { kernel, da, db, isMinus, reads } = BINARY[name]
-  if (typeof other === 'number') {
-    const y = withNumber(kernel, a, other)
-    return record(y, [a], (dy) => [da(dy, a, other, y)], [])
-  }
-  const b = checkOperand('other', 'a Tensor or a number', other)
-  const y = broadcastWith(kernel, a, b)
+  const b = operand('other', other)
+  const y = elementwise(kernel, [a, b], broadcast(a.shape, shapeOf(b)))
+  if (typeof b === 'number') return record(y, [a], (dy) => [da(dy, a, b, y)], [])
   const [shapeA, shapeB] = [a.shape, b.shape]
   const read = new Set([...(a.requiresGrad ? reads.da : []), ...(b.requiresGrad ? reads.db : [])])
   const saved = { a, b, y }
@@ -194,11 +165,17 @@ export function binary(name: keyof typeof BINARY, a: Tensor, other: unknown): Te
  */
 export function sumTo(dy: Tensor, shape: readonly number[]): Tensor {
   if (sameShape(dy.shape, shape)) return dy
-  const added = dy.shape.length - shape.length
+  const axes = mergedAxes(dy.shape, shape)
+  const sizes = axes.map((axis) => axis.size)
   let sum = dy
-  dy.shape.forEach((size, axis) => {
-    const isRepeated = axis < added || (shape[axis - added] === 1 && size !== 1)
-    if (isRepeated) sum = sum.sum({ dim: axis, keepdim: true })
+  axes.forEach(({ size, steps: [step] }, i) => {
+    if (step !== 0) return
+    const [outer, inner] = [sizeOf(sizes.slice(0, i)), sizeOf(sizes.slice(i + 1))]
+    const y = Tensor.empty([outer, inner])
+    if (inner === 1) run('gpt_sum', [y, sum, outer, size])
+    else run('gpt_sum_columns', [y, sum, outer, size, inner])
+    sizes[i] = 1
+    sum = y
   })
   return sum.reshape(shape)
 }
@@ -211,65 +188,62 @@ export function sumTo(dy: Tensor, shape: readonly number[]): Tensor {
  */
 export function repeat(x: Tensor, shape: readonly number[]): Tensor {
   if (sameShape(x.shape, shape)) return x
-  const y = withNumber('gpt_add', x, -0, shape) // x + -0 is x, also where x is -0
+  const y = elementwise('gpt_add', [x, -0], shape) // x + -0 is x, also where x is -0
   const { shape: before } = x
   return record(y, [x], (dy) => [sumTo(dy, before)], [])
 }
 
-/**
- * a ∘ b, broadcast as in PyTorch. The kernel broadcasts two axes; a loop here runs over the others.
- *
- * @param shape of the result, where that is more than a and b together have
- */
-function broadcastWith(
-  kernel: FunctionName,
-  a: Tensor,
-  b: Tensor,
-  shape: readonly number[] = broadcast(a.shape, b.shape),
-): Tensor {
-  const y = Tensor.empty(shape)
-  if (y.size === 0) return y
-  if (sameShape(a.shape, b.shape) && sameShape(a.shape, shape)) {
-    run(kernel, [y, a, b, 1, y.size, 0, 1, 0, 1])
-    return y
-  }
-  const axes = mergedAxes(shape, a.shape, b.shape)
-  const cols = axes.pop() ?? { size: 1, steps: [0, 0] }
-  const rows = axes.pop() ?? { size: 1, steps: [0, 0] }
-  const [rowA, rowB] = rows.steps
-  const [colA, colB] = cols.steps
-  const matrix = rows.size * cols.size
-  const walk = (axis: number, matrixIndex: number, indexA: number, indexB: number): void => {
-    if (axis === axes.length) {
-      const [yi, ai, bi] = [y.pointerTo(matrixIndex * matrix), a.pointerTo(indexA), b.pointerTo(indexB)]
-      run(kernel, [yi, ai, bi, rows.size, cols.size, rowA, colA, rowB, colB])
-      return
-    }
-    const { size, steps } = axes[axis]
-    for (let i = 0; i < size; i++) {
-      walk(axis + 1, matrixIndex * size + i, indexA + i * steps[0], indexB + i * steps[1])
-    }
-  }
-  walk(0, 0, 0, 0)
-  return y
-}
+/** What an elementwise operation takes beside a tensor: a number is every element of a tensor. */
+export type Operand = Tensor | number
+
+/** @returns a live tensor, or a number */
+export const operand = (name: string, value: unknown): Operand =>
+  typeof value === 'number' ? value : checkOperand(name, 'a Tensor or a number', value)
+
+export const shapeOf = (one: Operand): readonly number[] => (typeof one === 'number' ? [] : one.shape)
 
 /**
- * a ∘ number
+ * Runs a kernel `(y, ...operands, rows, cols, row and col of each operand)` on operands that are broadcast, as
+ * in PyTorch. The kernel broadcasts two axes; a loop here runs over the others.
  *
- * @param shape that a's broadcasts to
+ * @param shape of the result; the operands' shapes broadcast to it
  */
-function withNumber(
+export function elementwise(
   kernel: FunctionName,
-  a: Tensor,
-  number: number,
-  shape: readonly number[] = a.shape,
+  operands: readonly Operand[],
+  shape: readonly number[],
 ): Tensor {
-  const b = Tensor.empty([])
-  b.data[0] = number
+  const numbers: Tensor[] = []
   try {
-    return broadcastWith(kernel, a, b, shape)
+    const tensors = operands.map((one) => {
+      if (typeof one !== 'number') return one
+      const number = Tensor.empty([])
+      numbers.push(number)
+      number.data[0] = one
+      return number
+    })
+    const y = Tensor.empty(shape)
+    if (y.size > 0) broadcastInto(kernel, y, tensors)
+    return y
   } finally {
-    b.dispose()
+    for (const number of numbers) number.dispose()
   }
+}
+
+function broadcastInto(kernel: FunctionName, y: Tensor, operands: readonly Tensor[]): void {
+  const { shape } = y
+  if (operands.every((one) => one.size === 1 || sameShape(one.shape, shape))) {
+    run(kernel, [y, ...operands, 1, y.size, ...operands.flatMap((one) => [0, Number(one.size > 1)])])
+    return
+  }
+  const axes = mergedAxes(shape, ...operands.map(shapeOf))
+  const repeated = { size: 1, steps: operands.map(() => 0) }
+  const cols = axes.pop() ?? repeated
+  const rows = axes.pop() ?? repeated
+  const matrix = rows.size * cols.size
+  const steps = operands.flatMap((_, i) => [rows.steps[i], cols.steps[i]])
+  eachIndex(axes, operands.length, (index, begins) => {
+    const pointers = operands.map((one, i) => one.pointerTo(begins[i]))
+    run(kernel, [y.pointerTo(index * matrix), ...pointers, rows.size, cols.size, ...steps])
+  })
 }

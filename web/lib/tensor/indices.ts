@@ -33,7 +33,7 @@ export function checkIndices(
       const alternative = exception === undefined ? '' : `, or ${exception}`
       const expected =
         count === 0
-          ? `${exception}, as there is nothing to choose from`
+          ? `${exception ?? 'left out'}, as there is nothing to choose from`
           : `an integer from 0 to ${count - 1}${alternative}`
       throw fail('VALUE', element, `be ${expected}`, describe(data[i]))
     }

@@ -1,10 +1,8 @@
-import { sameShape } from '../check.ts'
 import { fail } from '../errors.ts'
 import { run, SCRATCH } from '../runtime/runtime.ts'
 import { checkLive } from './check.ts'
-import { repeat } from './elementwise.ts'
 import { temporary } from './scope.ts'
-import { broadcast, sizeOf } from './shape.ts'
+import { broadcast, eachIndex, mergedAxes } from './shape.ts'
 import { recordKernel } from './tape.ts'
 import { Tensor } from './tensor.ts'
 
@@ -25,71 +23,79 @@ export function matmul(a: Tensor, b: Tensor): Tensor {
     throw fail('SHAPE', 'other', expected, b.shape)
   }
   const [isRow, isColumn] = [a.shape.length === 1, b.shape.length === 1]
-  const fits = b.shape.length === 2 || sameShape(a.shape.slice(0, -2), b.shape.slice(0, -2))
-  if (!isRow && !isColumn && fits) return products(a, b)
+  if (!isRow && !isColumn) return products(a, b)
   return temporary(() => {
-    const x = isRow ? a.reshape([1, inner]) : a
-    const w = isColumn ? b.reshape([inner, 1]) : b
-    const leading = broadcast(x.shape.slice(0, -2), w.shape.slice(0, -2), "other's leading axes")
-    const y =
-      w.shape.length === 2
-        ? products(x, w)
-        : products(
-            repeat(x, [...leading, ...x.shape.slice(-2)]),
-            repeat(w, [...leading, ...w.shape.slice(-2)]),
-          )
-    if (!isRow && !isColumn) return y
+    const y = products(isRow ? a.reshape([1, inner]) : a, isColumn ? b.reshape([inner, 1]) : b)
     const [rows, cols] = y.shape.slice(-2)
-    return y.reshape([...leading, ...(isRow ? [] : [rows]), ...(isColumn ? [] : [cols])])
+    return y.reshape([...y.shape.slice(0, -2), ...(isRow ? [] : [rows]), ...(isColumn ? [] : [cols])])
   })
 }
 
 /**
+ * One product of a kernel for each matrix; where b's matrix is the same for some neighbors of a, one for these.
+ *
  * @param a [..., rows, inner]
- * @param b [..., inner, cols], with the same leading axes as a or none
+ * @param b [..., inner, cols]; the leading axes broadcast
  * @returns [..., rows, cols]
  */
 function products(a: Tensor, b: Tensor): Tensor {
+  const [leadingA, leadingB] = [a.shape.slice(0, -2), b.shape.slice(0, -2)]
+  const leading = broadcast(leadingA, leadingB, "other's leading axes")
   const [rows, inner] = a.shape.slice(-2)
   const [cols] = b.shape.slice(-1)
-  // One product for each matrix of b.
-  const count = sizeOf(b.shape.slice(0, -2))
-  const each = (sizeOf(a.shape.slice(0, -2)) / Math.max(count, 1)) * rows
-  const eachOf = (run: (i: number) => void) => {
-    for (let i = 0; i < count; i++) run(i)
-  }
-  const y = Tensor.empty([...a.shape.slice(0, -1), cols])
+  const axes = mergedAxes(leading, leadingA, leadingB)
+  const last = axes.at(-1)
+  const isOne = last !== undefined && last.steps[0] === 1 && last.steps[1] === 0
+  const each = isOne ? last.size * rows : rows
+  if (isOne) axes.pop()
+  const y = Tensor.empty([...leading, rows, cols])
   // Conv1D without a bias is a matrix product.
-  eachOf((i) => {
-    if (y.size === 0) return
+  const forward = (i: number, [ia, ib]: readonly number[]) =>
     run('gpt_conv1d_forward', [
       y.pointerTo(i * each * cols),
       SCRATCH,
-      a.pointerTo(i * each * inner),
-      b.pointerTo(i * inner * cols),
+      a.pointerTo(ia * rows * inner),
+      b.pointerTo(ib * inner * cols),
       null,
       each,
       inner,
       cols,
     ])
-  })
+  if (y.size > 0) eachIndex(axes, 2, forward)
   return recordKernel(y, {
     inputs: [a, b],
     saved: [a, b],
     backward: (dy, da, db) =>
-      eachOf((i) =>
-        run('gpt_conv1d_backward', [
-          da && da.pointerTo(i * each * inner),
-          db && db.pointerTo(i * inner * cols),
-          null,
-          SCRATCH,
-          dy.pointerTo(i * each * cols),
-          a.pointerTo(i * each * inner),
-          b.pointerTo(i * inner * cols),
-          each,
-          inner,
-          cols,
-        ]),
-      ),
+      temporary(() => {
+        // Where an operand is repeated, the gradients of its uses are added up.
+        const part = (gradient: Tensor | null, operand: number, size: number) => {
+          if (gradient === null || axes.every(({ steps }) => steps[operand] !== 0)) return null
+          gradient.data.fill(0)
+          return Tensor.empty([size])
+        }
+        const [partA, partB] = [part(da, 0, each * inner), part(db, 1, inner * cols)]
+        const add = (gradient: Tensor | null, begin: number, one: Tensor | null) => {
+          if (gradient === null || one === null) return
+          const sum = gradient.pointerTo(begin)
+          run('gpt_add', [sum, sum, one, 1, one.size, 0, 1, 0, 1])
+        }
+        eachIndex(axes, 2, (i, [ia, ib]) => {
+          const [beginA, beginB] = [ia * rows * inner, ib * inner * cols]
+          run('gpt_conv1d_backward', [
+            partA ?? (da && da.pointerTo(beginA)),
+            partB ?? (db && db.pointerTo(beginB)),
+            null,
+            SCRATCH,
+            dy.pointerTo(i * each * cols),
+            a.pointerTo(beginA),
+            b.pointerTo(beginB),
+            each,
+            inner,
+            cols,
+          ])
+          add(da, beginA, partA)
+          add(db, beginB, partB)
+        })
+      }),
   })
 }

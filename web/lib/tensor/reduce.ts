@@ -1,21 +1,26 @@
+// Operations along one axis or several: sums, products, statistics, the largest and the smallest elements.
+
 import { checkBoolean, checkNumber, checkOptions } from '../check.ts'
 import { fail } from '../errors.ts'
-import { heap, run } from '../runtime/runtime.ts'
+import { type FunctionName, heap, run } from '../runtime/runtime.ts'
 import { checkLive } from './check.ts'
 import { repeat } from './elementwise.ts'
-import { type NestedArray, nest } from './nested.ts'
+import { pick, placesOf } from './pick.ts'
 import { temporary } from './scope.ts'
-import { checkAxis, sizeOf } from './shape.ts'
+import { axisOf, checkAxes, checkAxis, checkIndexed, sizeOf } from './shape.ts'
 import { record } from './tape.ts'
 import { Tensor } from './tensor.ts'
 
-type Kernel = 'gpt_sum' | 'gpt_mean' | 'gpt_var'
-
 export interface Reduction {
+  /** the axis or several axes, negative from the end; by default, and for `[]`, all elements */
+  dim?: number | readonly number[]
+  /** whether to keep the axis or axes, with size 1; false by default */
+  keepdim?: boolean
+}
+
+export interface AxisReduction extends Reduction {
   /** the axis, negative from the end; by default all elements */
   dim?: number
-  /** whether to keep the axis, with size 1; false by default */
-  keepdim?: boolean
 }
 
 export interface VarianceOptions extends Reduction {
@@ -25,144 +30,230 @@ export interface VarianceOptions extends Reduction {
   unbiased?: boolean
 }
 
-const VARIANCE_DEFAULTS: VarianceOptions = {
-  dim: undefined,
-  keepdim: false,
-  correction: undefined,
-  unbiased: undefined,
+export interface CumsumOptions {
+  /** the axis, negative from the end */
+  dim: number
 }
 
-const DEFAULTS: Reduction = { dim: undefined, keepdim: false }
+const DEFAULTS = { dim: undefined, keepdim: false }
 
-/** y = Σ x; dx = dy along the axis */
+/** y = Σ x; dx = dy along the axes */
 export function sum(x: Tensor, options?: Reduction): Tensor {
-  const reduction = checkOptions(options, DEFAULTS)
-  const y = reduceWith('gpt_sum', x, reduction)
+  const along = checkReduction(x, options)
   const { shape } = x
-  return record(y, [x], (dy) => [spread(dy, shape, reduction)], [])
+  return record(reduceWith('gpt_sum', x, along), [x], (dy) => [spread(dy, shape, along)], [])
 }
 
 /** y = Σ x / n; dx = dy / n */
 export function mean(x: Tensor, options?: Reduction): Tensor {
-  const reduction = checkOptions(options, DEFAULTS)
-  const y = reduceWith('gpt_mean', x, reduction)
+  const along = checkReduction(x, options)
+  const y = reduceWith('gpt_mean', x, along)
   const { shape, size } = x
-  return record(y, [x], (dy) => [spread(dy.div(size / y.size), shape, reduction)], [])
+  return record(y, [x], (dy) => [spread(dy.div(size / y.size), shape, along)], [])
 }
 
 /** y = Σ (x - mean)² / (n - correction); dx = 2 · (x - mean) · dy / (n - correction) */
 export function variance(x: Tensor, options?: VarianceOptions): Tensor {
-  const given = checkOptions(options, VARIANCE_DEFAULTS)
+  const { y, gradient } = varianceOf(x, options)
+  return record(y, [x], (dy) => [gradient(dy)], [x])
+}
+
+/** y = √var; dx = dvar / 2y, and 0 where y is 0 */
+export function std(x: Tensor, options?: VarianceOptions): Tensor {
+  const { y, gradient } = varianceOf(x, options)
+  y.data.set(y.data.map(Math.sqrt))
+  return record(y, [x], (dy) => [gradient(dy.div(y.mul(2)).maskedFill(y.eq(0), 0))], [x, y])
+}
+
+/** @returns y, not recorded, and dx for dy */
+function varianceOf(
+  x: Tensor,
+  options: VarianceOptions | undefined,
+): { y: Tensor; gradient: (dy: Tensor) => Tensor } {
+  const none = { ...DEFAULTS, correction: undefined, unbiased: undefined }
+  const given = checkOptions<VarianceOptions>(options, none)
   const { unbiased = true, correction = unbiased ? 1 : 0, ...reduction } = given
   if (given.unbiased !== undefined && given.correction !== undefined) {
     throw fail('VALUE', 'options', 'have correction or unbiased', 'both')
   }
   checkBoolean('unbiased', unbiased)
   checkNumber('correction', correction, 'a finite number', Number.isFinite)
-  const y = reduceWith('gpt_var', x, reduction, correction === 1)
+  const along = checkReduction(x, reduction)
+  const y = reduceWith('gpt_var', x, along, correction === 1)
   const n = x.size / y.size
   const divisor = Math.max(0, n - correction)
   if (correction !== 0 && correction !== 1) y.data.set(y.data.map((value) => (value * n) / divisor))
+  const gradient = (dy: Tensor) => {
+    const deviations = x.sub(x.mean({ dim: along.axes, keepdim: true }))
+    return deviations.mul(dy.mul(2 / divisor).reshape(keptShape(x.shape, along.axes)))
+  }
+  return { y, gradient }
+}
+
+/**
+ * y = Π x, in float64; dx = dy · the product of the other elements, so that it is right where elements are 0,
+ * too.
+ */
+export function prod(x: Tensor, options?: AxisReduction): Tensor {
+  const along = checkOne(x, options)
+  const { shape } = x
+  // All elements are one axis.
+  const { size, outer, inner } = along.isAll ? axisOf([x.size], 0) : axisOf(shape, along.axes[0] ?? 0)
+  const eachRow = (visit: (begin: number, row: number) => void) => {
+    for (let row = 0; row < outer * inner; row++) visit((row - (row % inner)) * size + (row % inner), row)
+  }
+  const y = Tensor.empty(resultShape(shape, along))
+  const [from, to] = [x.data, y.data]
+  eachRow((begin, row) => {
+    let product = 1
+    for (let i = 0; i < size; i++) product *= from[begin + i * inner]
+    to[row] = product
+  })
   const backward = (dy: Tensor) => {
-    const deviations = x.sub(spread(x.mean({ dim: reduction.dim }), x.shape, { dim: reduction.dim }))
-    return [deviations.mul(spread(dy.mul(2 / divisor), x.shape, reduction))]
+    const dx = Tensor.empty(shape)
+    const [from, given, to] = [x.data, dy.data, dx.data]
+    const before = new Float64Array(size)
+    eachRow((begin, row) => {
+      let product = 1
+      for (let i = 0; i < size; i++) {
+        before[i] = product
+        product *= from[begin + i * inner]
+      }
+      product = given[row]
+      for (let i = size - 1; i >= 0; i--) {
+        to[begin + i * inner] = product * before[i]
+        product *= from[begin + i * inner]
+      }
+    })
+    return [dx]
   }
   return record(y, [x], backward, [x])
 }
 
-/**
- * The gradient of a maximum goes to the element at its index. Without `dim` it is divided equally among all
- * elements that equal the maximum. Both as in PyTorch.
- */
-export function max(x: Tensor, options?: Reduction): Tensor | { values: Tensor; indices: NestedArray } {
-  const reduction = checkOptions(options, DEFAULTS)
-  const { shape } = x
-  const { dim } = reduction
-  if (dim === undefined) {
-    const values = reduceSome(x, reduction, (result, matrix, rows, cols) =>
-      run('gpt_max', [result, null, matrix, rows, cols]),
-    )
-    const backward = (dy: Tensor) => {
-      const [largest] = values.data
-      const isLargest = (value: number) => Object.is(value, largest) || value === largest
-      const share = dy.item() / x.data.filter(isLargest).length
-      const dx = Tensor.empty(shape)
-      dx.data.set(x.data.map((value) => (isLargest(value) ? share : 0)))
-      return [dx]
+/** y_i = x_0 + ... + x_i; dx_i = dy_i + ... + dy_n. Added in float64, as PyTorch does on the CPU. */
+export function cumsum(x: Tensor, options: CumsumOptions): Tensor {
+  const { dim } = checkOptions<Partial<CumsumOptions>>(options, { dim: undefined })
+  checkLive(x)
+  const { size, outer, inner } = axisOf(x.shape, checkAxis('dim', dim, x.shape.length))
+  const added = (whole: Tensor, isFromEnd: boolean) => {
+    const y = Tensor.empty(whole.shape)
+    const [from, to] = [whole.data, y.data]
+    const step = isFromEnd ? -inner : inner
+    for (let row = 0; row < outer * inner; row++) {
+      const first = (row - (row % inner)) * size + (row % inner)
+      let sum = 0
+      let at = isFromEnd ? first + (size - 1) * inner : first
+      for (let i = 0; i < size; i++, at += step) {
+        sum += from[at]
+        to[at] = sum
+      }
     }
-    return record(values, [x], backward, [x, values])
+    return y
   }
-  checkAxis('dim', dim, shape.length)
-  const places = Tensor.empty(keptShape(shape, dim))
-  const values = reduceSome(x, reduction, (result, matrix, rows, cols) =>
-    run('gpt_max', [result, places, matrix, rows, cols]),
-  )
-  const backward = (dy: Tensor) => {
-    const dx = Tensor.zeros(shape)
-    const { size, inner } = axisOf(shape, dim)
-    const [from, to] = [dy.data, dx.data]
-    heap()
-      .words(places.byteOffset, places.size)
-      .forEach((index, i) => {
-        to[(Math.floor(i / inner) * size + index) * inner + (i % inner)] = from[i]
-      })
-    return [dx]
-  }
-  record(values, [x], backward, [places])
-  const indices = nest(heap().words(places.byteOffset, places.size), values.shape)
-  if (values.step === null) places.dispose()
-  return { values, indices }
+  return record(added(x, false), [x], (dy) => [added(dy, true)], [])
 }
 
-export function argmax(x: Tensor, options?: Reduction): NestedArray {
-  const reduction = checkOptions(options, DEFAULTS)
-  const places = reduceSome(x, reduction, (result, matrix, rows, cols) =>
-    run('gpt_max', [null, result, matrix, rows, cols]),
-  )
-  const indices = nest(heap().words(places.byteOffset, places.size), places.shape)
-  places.dispose()
+export interface Extremes {
+  values: Tensor
+  /** of each value, along the axis */
+  indices: Tensor
+}
+
+/** Which of the elements a reduction takes. */
+type Extreme = 'largest' | 'smallest'
+
+/** As PyTorch's max and min: y = x at the index, or, without `dim`, the largest of all elements. */
+export function extreme(which: Extreme, x: Tensor, options?: AxisReduction): Tensor | Extremes {
+  const along = checkOne(x, options)
+  if (along.isAll) return extremeOfAll(which, x, along)
+  const { axes } = along
+  const indices = indicesOf(which, x, along)
+  const places = placesOf(x.shape, axes[0] ?? 0, indices.data, keptShape(x.shape, axes))
+  return { values: pick(x, places, indices.shape), indices }
+}
+
+/** The gradient is divided equally among all elements that equal y, as in PyTorch. */
+function extremeOfAll(which: Extreme, x: Tensor, along: AlongOne): Tensor {
+  const y = wordsOf(which, x, along)
+  const value = x.data[heap().words(y.byteOffset, 1)[0]]
+  y.data[0] = value
+  const { shape } = x
+  const backward = (dy: Tensor) => {
+    const isEqual = (one: number) => Object.is(one, value) || one === value
+    const share = dy.item() / x.data.filter(isEqual).length
+    const dx = Tensor.empty(shape)
+    dx.data.set(x.data.map((one) => (isEqual(one) ? share : 0)))
+    return [dx]
+  }
+  return record(y, [x], backward, [x])
+}
+
+/** As PyTorch's argmax and argmin; without options a number. */
+export function argExtreme(which: Extreme, x: Tensor, options?: AxisReduction): Tensor | number {
+  const along = checkOne(x, options)
+  if (options !== undefined) return indicesOf(which, x, along)
+  const index = wordsOf(which, x, along)
+  const [found] = heap().words(index.byteOffset, 1)
+  index.dispose()
+  return found
+}
+
+/** @returns the indices of the largest or smallest elements. NaN is both; otherwise the first counts */
+function indicesOf(which: Extreme, x: Tensor, along: AlongOne): Tensor {
+  checkIndexed(sizeAlong(x, along), x.shape)
+  const indices = wordsOf(which, x, along)
+  indices.data.set(heap().words(indices.byteOffset, indices.size))
   return indices
 }
 
-/** @param rest the kernel's arguments after the sizes */
-const reduceWith = (kernel: Kernel, x: Tensor, reduction: Reduction, ...rest: boolean[]): Tensor =>
-  reduce(x, reduction, (result, matrix, rows, cols) => run(kernel, [result, matrix, rows, cols, ...rest]))
-
-/** Writes the results of a matrix's rows. */
-type RowKernel = (result: Tensor, matrix: Tensor, rows: number, cols: number) => void
-
-/** As `reduce`, where no elements have no result. */
-function reduceSome(x: Tensor, reduction: Reduction, kernel: RowKernel): Tensor {
-  const { dim } = reduction
-  const { shape } = x
-  const count = dim === undefined ? x.size : shape[checkAxis('dim', dim, shape.length)]
-  if (count === 0) {
-    const elements = dim === undefined ? 'elements' : 'elements along dim'
-    throw fail('SHAPE', 'the tensor', `have ${elements}`, shape)
+/** @returns as `indicesOf`, but the memory holds int32 values */
+function wordsOf(which: Extreme, x: Tensor, along: AlongOne): Tensor {
+  if (sizeAlong(x, along) === 0) {
+    throw fail('SHAPE', 'the tensor', `have elements${along.isAll ? '' : ' along dim'}`, x.shape)
   }
-  return reduce(x, reduction, kernel)
+  // The smallest is the largest of -x.
+  return temporary(() =>
+    reduce(which === 'largest' ? x : x.detach().neg(), along, (result, matrix, rows, cols) =>
+      run('gpt_max', [null, result, matrix, rows, cols]),
+    ),
+  )
 }
 
-/**
- * @param dim checked
- * @returns the axis from 0, its size, and the number of elements before and after it. The shape [] has one
- *   element, so its axis has size 1
- */
-function axisOf(
-  shape: readonly number[],
-  dim: number,
-): { axis: number; size: number; outer: number; inner: number } {
-  const axis = dim < 0 ? dim + Math.max(shape.length, 1) : dim
-  const [outer, inner] = [sizeOf(shape.slice(0, axis)), sizeOf(shape.slice(axis + 1))]
-  return { axis, size: shape[axis] ?? 1, outer, inner }
+/** The axes, checked: ascending, none for a tensor of shape []. */
+interface Along {
+  axes: readonly number[]
+  keepdim: boolean
 }
 
-/**
- * @param dim undefined: all axes
- * @returns the shape after a reduction with keepdim
- */
-const keptShape = (shape: readonly number[], dim: number | undefined): number[] =>
-  shape.map((size, i) => (dim === undefined || i === axisOf(shape, dim).axis ? 1 : size))
+/** One axis, or all. */
+interface AlongOne extends Along {
+  isAll: boolean
+}
+
+/** @param options as the user gave them */
+function checkOne(x: Tensor, options: AxisReduction | undefined): AlongOne {
+  const { dim } = checkOptions<AxisReduction>(options, DEFAULTS)
+  if (dim !== undefined) checkAxis('dim', dim, x.shape.length)
+  return { ...checkReduction(x, options), isAll: dim === undefined }
+}
+
+/** @param options as the user gave them */
+function checkReduction(x: Tensor, options: Reduction | undefined): Along {
+  const { dim, keepdim } = checkOptions<Reduction>(options, DEFAULTS)
+  checkBoolean('keepdim', keepdim)
+  checkLive(x)
+  return { axes: checkAxes('dim', dim, x.shape.length), keepdim }
+}
+
+/** @returns how many elements become one */
+const sizeAlong = (x: Tensor, { axes }: Along): number => sizeOf(axes.map((axis) => x.shape[axis]))
+
+/** @returns the shape after a reduction with keepdim */
+const keptShape = (shape: readonly number[], axes: readonly number[]): number[] =>
+  shape.map((size, axis) => (axes.includes(axis) ? 1 : size))
+
+const resultShape = (shape: readonly number[], { axes, keepdim }: Along): number[] =>
+  keepdim ? keptShape(shape, axes) : shape.filter((_, axis) => !axes.includes(axis))
 
 /**
  * The inverse of a reduction, for gradients.
@@ -171,33 +262,43 @@ const keptShape = (shape: readonly number[], dim: number | undefined): number[] 
  * @param shape the shape of the reduction's input
  * @returns dy, repeated along the axes that were reduced
  */
-const spread = (dy: Tensor, shape: readonly number[], { dim }: Reduction): Tensor =>
-  repeat(dy.reshape(keptShape(shape, dim)), shape)
+const spread = (dy: Tensor, shape: readonly number[], { axes }: Along): Tensor =>
+  repeat(dy.reshape(keptShape(shape, axes)), shape)
 
-/**
- * Reduces one axis, or all elements, with a kernel that reduces the last axis of a matrix.
- *
- * @param reduction dim undefined: all elements
- */
-function reduce(x: Tensor, { dim, keepdim }: Reduction, kernel: RowKernel): Tensor {
-  checkBoolean('keepdim', keepdim)
-  checkLive(x)
-  const { shape } = x
-  if (dim === undefined) {
-    const result = Tensor.empty(keepdim ? shape.map(() => 1) : [])
-    kernel(result, x, 1, x.size)
-    return result
-  }
-  checkAxis('dim', dim, shape.length)
-  const { axis, size, outer, inner } = axisOf(shape, dim)
+/** Writes the results of a matrix's rows. */
+type RowKernel = (result: Tensor, matrix: Tensor, rows: number, cols: number) => void
+
+/** @param rest the kernel's arguments after the sizes */
+const reduceWith = (kernel: FunctionName, x: Tensor, along: Along, ...rest: boolean[]): Tensor =>
+  reduce(x, along, (result, matrix, rows, cols) => run(kernel, [result, matrix, rows, cols, ...rest]))
+
+/** Reduces axes with a kernel that reduces the last axis of a matrix. */
+function reduce(x: Tensor, along: Along, kernel: RowKernel): Tensor {
   return temporary(() => {
-    const result = Tensor.empty(keepdim ? keptShape(shape, dim) : shape.filter((_, i) => i !== axis))
-    let matrix = x
-    if (inner !== 1) {
-      matrix = Tensor.empty([outer, inner, size])
-      run('gpt_transpose', [matrix, x, outer, size, inner, 1])
-    }
-    kernel(result, matrix, outer * inner, size)
+    const result = Tensor.empty(resultShape(x.shape, along))
+    kernel(result, withLast(x, along.axes), result.size, sizeAlong(x, along))
     return result
   })
+}
+
+/** @returns the elements with these axes after the others: x itself where they are, otherwise a copy */
+function withLast(x: Tensor, axes: readonly number[]): Tensor {
+  // Neighbors of one kind are one axis, so that few axes are moved.
+  const blocks: { size: number; isReduced: boolean }[] = []
+  x.shape.forEach((size, axis) => {
+    const isReduced = axes.includes(axis)
+    const last = blocks.at(-1)
+    if (size === 1) return
+    if (last?.isReduced === isReduced) last.size *= size
+    else blocks.push({ size, isReduced })
+  })
+  const isLast = blocks.every(({ isReduced }, i) => !isReduced || i === blocks.length - 1)
+  if (isLast) return x
+  const order = blocks
+    .map((_, i) => i)
+    .sort((a, b) => Number(blocks[a].isReduced) - Number(blocks[b].isReduced))
+  return x
+    .detach()
+    .reshape(blocks.map(({ size }) => size))
+    .permute(order)
 }

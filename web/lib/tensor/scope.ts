@@ -15,14 +15,16 @@ export const temporary = <T>(fn: () => T): T => scopeOf(fn, { isLayers: true })
 /**
  * Calls functions one after the other, each with the result of the one before, such as the layers of a model.
  * In `noGrad`, a tensor between two of them is freed as soon as the next is there: memory does not grow with
- * the number of layers. It stays where a layer of the user's own has run, which may have kept it.
+ * the number of layers. It stays where a layer of the user's own has run, which may have kept it, and where
+ * a listener has put it in place of an output.
  */
 export const chain = (x: Tensor, functions: Iterable<(x: Tensor) => Tensor>): Tensor =>
   temporary(() => {
     let h = x
     for (const fn of functions) {
       const y = fn(h)
-      if (h !== x && h !== y && y.step === null && heap().hasOnlyOurLayers) h.dispose()
+      const isBetween = h !== x && h !== y && y.step === null && heap().hasOnlyOurLayers
+      if (isBetween && heap().untrack(h)) h.dispose()
       h = y
     }
     return h

@@ -1,4 +1,4 @@
-import { checkNumber, MAX_AXES, sameShape } from '../check.ts'
+import { checkNumber, describe, MAX_AXES, sameShape } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 
 /** The number of elements of a shape. */
@@ -46,6 +46,45 @@ export function checkAxis(name: string, dim: unknown, rank: number): number {
   const exists = (axis: number) => Number.isInteger(axis) && axis >= -axes && axis < axes
   checkNumber(name, dim, `an axis from ${-axes} to ${axes - 1}`, exists)
   return dim < 0 ? dim + axes : dim
+}
+
+/**
+ * @param dim an axis, several, or undefined; as in PyTorch, `[]` means all, as undefined does
+ * @returns the axes from 0, ascending; none for the shape []
+ */
+export function checkAxes(name: string, dim: unknown, rank: number): number[] {
+  const all = Array.from({ length: rank }, (_, axis) => axis)
+  if (!Array.isArray(dim)) {
+    const axis = dim === undefined ? undefined : checkAxis(name, dim, rank)
+    return axis === undefined ? all : all.filter((one) => one === axis)
+  }
+  if (dim.length === 0) return all
+  const axes = Array.from(dim, (one, i) => checkAxis(`${name}[${i}]`, one, rank))
+  if (new Set(axes).size < axes.length) throw fail('VALUE', name, 'name each axis once', describe(dim))
+  return all.filter((axis) => axes.includes(axis))
+}
+
+/**
+ * @param axis from 0
+ * @returns the axis's size, and the number of elements before and after it. The shape [] has one element, so
+ *   its axis has size 1
+ */
+export const axisOf = (
+  shape: readonly number[],
+  axis: number,
+): { size: number; outer: number; inner: number } => ({
+  size: shape[axis] ?? 1,
+  outer: sizeOf(shape.slice(0, axis)),
+  inner: sizeOf(shape.slice(axis + 1)),
+})
+
+/** Float32 holds all integers up to this one. */
+export const MAX_INTEGER = 2 ** 24
+
+/** A tensor can hold the indices of so many elements. */
+export function checkIndexed(count: number, shape: readonly number[]): void {
+  if (count <= MAX_INTEGER) return
+  throw fail('SHAPE', 'the tensor', `have at most ${MAX_INTEGER} elements whose indices are asked for`, shape)
 }
 
 /**
@@ -108,4 +147,32 @@ export function mergedAxes(shape: readonly number[], ...shapes: readonly (readon
     else axes.unshift({ size, steps })
   }
   return axes
+}
+
+/**
+ * Visits every index of some axes, in row-major order.
+ *
+ * @param visit gets the number of the index, and where it lies in each operand
+ */
+export function eachIndex(
+  axes: readonly Axis[],
+  operands: number,
+  visit: (index: number, begins: readonly number[]) => void,
+): void {
+  const count = sizeOf(axes.map(({ size }) => size))
+  const begins: number[] = Array.from({ length: operands }, () => 0)
+  const at = axes.map(() => 0)
+  for (let index = 0; index < count; index++) {
+    visit(index, begins)
+    // one step along the last axis, or back to its begin and a step along the one before
+    for (let axis = axes.length - 1; axis >= 0; axis--) {
+      const { size, steps } = axes[axis]
+      const isEnd = ++at[axis] === size
+      for (let operand = 0; operand < operands; operand++) {
+        begins[operand] += isEnd ? steps[operand] * (1 - size) : steps[operand]
+      }
+      if (!isEnd) break
+      at[axis] = 0
+    }
+  }
 }

@@ -8,7 +8,8 @@
 // A leaf is a tensor that no step made, such as a parameter.
 //
 // `backward` runs the steps from the last to the first. Each step gets the gradient of its output, the sum
-// over all uses of that output, and computes the gradients of its inputs. Then it lets go of what it holds.
+// over all uses of that output, and computes the gradients of its inputs. Then it lets go of what it holds,
+// unless the graph is retained.
 
 import { fail, GptLayersError } from '../errors.ts'
 import { Tensor } from './tensor.ts'

@@ -9,13 +9,14 @@ import {
   checkOptions,
   checkSameShape,
   checkShape,
+  isPlainObject,
   nameMethods,
   sameShape,
 } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { type Pointer, heap } from '../runtime/runtime.ts'
-import { backward } from './backward.ts'
-import { checkLive, checkOperand, checkTensor } from './check.ts'
+import { type BackwardOptions, backward } from './backward.ts'
+import { checkLive, checkOperand, checkTensor, checkTensorOf } from './check.ts'
 import {
   type ClampOptions,
   type GELUOptions,
@@ -23,6 +24,7 @@ import {
   clamp,
   cos,
   gelu,
+  pow,
   reciprocal,
   relu,
   rsqrt,
@@ -33,15 +35,31 @@ import {
 } from './elementwise.ts'
 import { matmul } from './matmul.ts'
 import { type NestedArray, flatten as flattenNested, nest } from './nested.ts'
+import { type PickOptions, gather, indexSelect } from './pick.ts'
 import { type PrintOptions, formatTensor } from './print.ts'
-import { type Reduction, type VarianceOptions, argmax, max, mean, sum, variance } from './reduce.ts'
+import {
+  type AxisReduction,
+  type CumsumOptions,
+  type Extremes,
+  type Reduction,
+  type VarianceOptions,
+  argExtreme,
+  cumsum,
+  extreme,
+  mean,
+  prod,
+  std,
+  sum,
+  variance,
+} from './reduce.ts'
 import { expand, flatten, reshape, squeeze, unsqueeze } from './reshape.ts'
 import { checkElements, sizeOf } from './shape.ts'
 import { type AxisOptions, at, chunk, slice, split } from './slice.ts'
 import { type SoftmaxOptions, logSoftmax, softmax } from './softmax.ts'
 import { type Step, record } from './tape.ts'
+import { type TopkOptions, topk } from './topk.ts'
 import { permute, transpose } from './transpose.ts'
-import { type TriangleOptions, compare, maskedFill, tril, triu } from './where.ts'
+import { type TriangleOptions, compare, maskedFill, triangle } from './where.ts'
 
 /** How the errors of a tensor's method begin. */
 const methodName = (_tensor: object, method: string): string => method
@@ -254,7 +272,7 @@ export class Tensor {
   /**
    * Computes the gradient of this tensor with respect to every leaf that it was computed from and that
    * requires one, and adds it to the leaf's `.grad`. As in PyTorch, the graph is freed, so that a second
-   * `backward` through it is refused.
+   * `backward` through it is refused, unless the first one has `retainGraph: true`.
    *
    * @param gradient the gradient of a loss with respect to this tensor, of its shape; may be left out where
    *   this tensor is a single number, such as a loss: 1
@@ -265,21 +283,31 @@ export class Tensor {
    * const w = gpt.parameter(gpt.tensor([1, 2]))
    * w.mul(w).sum().backward()
    * w.grad.toArray() // [2, 4]
+   * @example
+   * const w = gpt.parameter(gpt.tensor([1, 2]))
+   * const loss = w.mul(w).sum()
+   * loss.backward({ retainGraph: true })
+   * loss.backward()
+   * w.grad.toArray() // [4, 8]
    */
-  backward(gradient?: Tensor): void {
+  backward(options?: BackwardOptions): void
+  backward(gradient?: Tensor, options?: BackwardOptions): void
+  backward(first?: unknown, second?: BackwardOptions): void {
+    const isOptions = second === undefined && isPlainObject(first)
+    const gradient = isOptions ? undefined : first
+    const { retainGraph } = checkOptions(isOptions ? first : second, { retainGraph: false })
+    checkBoolean('retainGraph', retainGraph)
     this.#live()
     if (!this.#requiresGrad) {
       const expected = 'require a gradient: be a parameter, or computed from one outside of noGrad'
       throw fail('VALUE', 'the tensor', expected)
     }
-    if (gradient !== undefined) {
-      checkTensor('gradient', gradient)
-      checkSameShape('gradient', gradient.shape, this.#shape)
-    } else if (this.#size !== 1) {
+    if (gradient === undefined && this.#size !== 1) {
       const expected = `given for a tensor of ${this.#size} numbers, of shape [${this.#shape.join(', ')}]`
       throw fail('SHAPE', 'gradient', `be ${expected}`, 'none')
     }
-    backward(this, gradient ?? null)
+    const given = gradient === undefined ? null : checkTensorOf('gradient', gradient, this.#shape)
+    backward(this, given, retainGraph)
   }
 
   /**
@@ -487,13 +515,35 @@ export class Tensor {
   }
 
   /**
-   * The sum along an axis, or of all elements.
+   * The sum along an axis or several, or of all elements.
    *
    * @returns 0 for a sum of no elements
    * @example gpt.tensor([[1, 2], [3, 5]]).sum({ dim: -1 }).toArray() // [3, 8]
+   * @example gpt.ones([2, 3, 5]).sum({ dim: [0, 2] }).toArray() // [10, 10, 10]
    */
   sum(options?: Reduction): Tensor {
     return sum(this, options)
+  }
+
+  /**
+   * The product along an axis, or of all elements.
+   *
+   * @returns 1 for a product of no elements
+   * @example gpt.tensor([[1, 2], [3, 5]]).prod({ dim: -1 }).toArray() // [2, 15]
+   */
+  prod(options?: AxisReduction): Tensor {
+    return prod(this, options)
+  }
+
+  /**
+   * The sums of the elements up to each one, along an axis.
+   *
+   * @param options dim: the axis, negative from the end
+   * @returns a tensor of this shape, with the bits of PyTorch on the CPU
+   * @example gpt.tensor([1, 2, 3]).cumsum({ dim: 0 }).toArray() // [1, 3, 6]
+   */
+  cumsum(options: CumsumOptions): Tensor {
+    return cumsum(this, options)
   }
 
   /**
@@ -504,17 +554,36 @@ export class Tensor {
    */
   max(): Tensor
   /**
-   * The largest elements along an axis, and the index of each along that axis, as nested arrays: integers are
-   * numbers and arrays everywhere here, so Embedding and crossEntropy take them as they are. The first index
-   * where several elements are the largest; that of a NaN where there is one.
+   * The largest elements along an axis, and the index of each along that axis. The first index where several
+   * elements are the largest; that of the first NaN where there is one.
    *
-   * @throws {GptLayersError} SHAPE where the axis has size 0
-   * @example gpt.tensor([[1, 7], [3, 5]]).max({ dim: 1 }).indices // [1, 1]
+   * @returns two tensors of the same shape. Embedding, crossEntropy and gather take the indices as they are
+   * @throws {GptLayersError} SHAPE where the axis has size 0, or more than 2^24 elements
+   * @example gpt.tensor([[1, 7], [3, 5]]).max({ dim: 1 }).indices.toArray() // [1, 1]
    */
-  max(options: Reduction & { dim: number }): { values: Tensor; indices: NestedArray }
-  max(options?: Reduction): Tensor | { values: Tensor; indices: NestedArray }
-  max(options?: Reduction): Tensor | { values: Tensor; indices: NestedArray } {
-    return max(this, options)
+  max(options: AxisReduction & { dim: number }): Extremes
+  max(options?: AxisReduction): Tensor | Extremes
+  max(options?: AxisReduction): Tensor | Extremes {
+    return extreme('largest', this, options)
+  }
+
+  /**
+   * The smallest element, a tensor of shape `[]`. NaN where there is a NaN, as in PyTorch.
+   *
+   * @throws {GptLayersError} SHAPE where there are no elements
+   * @example gpt.tensor([[1, 7], [3, 5]]).min().item() // 1
+   */
+  min(): Tensor
+  /**
+   * The smallest elements along an axis, and the index of each along that axis; see `max`.
+   *
+   * @throws {GptLayersError} SHAPE where the axis has size 0, or more than 2^24 elements
+   * @example gpt.tensor([[1, 7], [5, 3]]).min({ dim: 1 }).indices.toArray() // [0, 1]
+   */
+  min(options: AxisReduction & { dim: number }): Extremes
+  min(options?: AxisReduction): Tensor | Extremes
+  min(options?: AxisReduction): Tensor | Extremes {
+    return extreme('smallest', this, options)
   }
 
   /**
@@ -525,20 +594,78 @@ export class Tensor {
    */
   argmax(): number
   /**
-   * The index of the largest element along an axis, as nested arrays, such as the most probable token at each
-   * position; see `max`.
+   * The index of the largest element along an axis, such as the most probable token at each position; see
+   * `max`. Without `dim` that of all elements.
    *
-   * @returns a number where no axis is left
-   * @throws {GptLayersError} SHAPE where the axis has size 0
-   * @example gpt.tensor([[1, 7], [5, 3]]).argmax({ dim: -1 }) // [1, 0]
+   * @returns a tensor, which has no gradient
+   * @throws {GptLayersError} SHAPE where the axis has size 0, or more than 2^24 elements
+   * @example gpt.tensor([[1, 7], [5, 3]]).argmax({ dim: -1 }).toArray() // [1, 0]
    */
-  argmax(options?: Reduction): NestedArray
-  argmax(options?: Reduction): NestedArray {
-    return argmax(this, options)
+  argmax(options: AxisReduction): Tensor
+  argmax(options?: AxisReduction): Tensor | number {
+    return argExtreme('largest', this, options)
   }
 
   /**
-   * The mean along an axis, or of all elements.
+   * The index of the smallest element, among all elements in row-major order.
+   *
+   * @throws {GptLayersError} SHAPE where there are no elements
+   * @example gpt.tensor([[1, 7], [0, 5]]).argmin() // 2
+   */
+  argmin(): number
+  /**
+   * The index of the smallest element along an axis; see `argmax`.
+   *
+   * @returns a tensor, which has no gradient
+   * @throws {GptLayersError} SHAPE where the axis has size 0, or more than 2^24 elements
+   * @example gpt.tensor([[1, 7], [5, 3]]).argmin({ dim: -1 }).toArray() // [0, 1]
+   */
+  argmin(options: AxisReduction): Tensor
+  argmin(options?: AxisReduction): Tensor | number {
+    return argExtreme('smallest', this, options)
+  }
+
+  /**
+   * The k largest elements along an axis, the largest first, and their indices along that axis. Of equal
+   * elements the one with the lower index comes first; PyTorch promises no order of these. NaN counts as the
+   * largest, as in PyTorch.
+   *
+   * @param k at most the size of the axis
+   * @param options largest: false for the smallest elements, the smallest first
+   * @returns two tensors, with k in place of the size of the axis
+   * @throws {GptLayersError} SHAPE where the axis has more than 2^24 elements
+   * @example gpt.tensor([1, 7, 5]).topk(2).indices.toArray() // [1, 2]
+   */
+  topk(k: number, options?: TopkOptions): Extremes {
+    return topk(this, k, options)
+  }
+
+  /**
+   * An element along an axis for each index, as torch.gather: with `dim: 1`, y[i][j] = x[i][index[i][j]].
+   *
+   * @param options index: integers with as many axes as this tensor, and at most its sizes except along `dim`
+   * @returns a tensor of the shape of the indices. Its gradient adds up where an index is repeated
+   * @throws {GptLayersError} VALUE for an index out of range; SHAPE for indices of another shape
+   * @example gpt.tensor([[1, 2], [3, 4]]).gather({ dim: 1, index: [[1], [0]] }).toArray() // [[2], [3]]
+   */
+  gather(options: PickOptions): Tensor {
+    return gather(this, options)
+  }
+
+  /**
+   * The parts at some indices of an axis, as torch.index_select.
+   *
+   * @param options index: integers, one axis of them; they may repeat
+   * @returns a copy. Its gradient adds up where an index is repeated
+   * @throws {GptLayersError} VALUE for an index out of range; SHAPE for indices of more axes
+   * @example gpt.tensor([[1, 2], [3, 4]]).indexSelect({ dim: 1, index: [1, 1] }).toArray() // [[2, 2], [4, 4]]
+   */
+  indexSelect(options: PickOptions): Tensor {
+    return indexSelect(this, options)
+  }
+
+  /**
+   * The mean along an axis or several, or of all elements.
    *
    * @returns NaN for a mean of no elements
    * @example gpt.tensor([[1, 2], [3, 5]]).mean({ dim: -1 }).toArray() // [1.5, 4]
@@ -548,13 +675,24 @@ export class Tensor {
   }
 
   /**
-   * The variance along an axis, or of all elements.
+   * The variance along an axis or several, or of all elements.
    *
    * @returns NaN where n is 0, or 1 without `correction: 0`
    * @example gpt.tensor([1, 3]).var({ correction: 0 }).item() // 1
    */
   var(options?: VarianceOptions): Tensor {
     return variance(this, options)
+  }
+
+  /**
+   * The standard deviation along an axis or several, or of all elements: the square root of `var`. Its gradient
+   * where it is 0 is 0, as PyTorch's.
+   *
+   * @returns NaN where n is 0, or 1 without `correction: 0`
+   * @example gpt.tensor([1, 5]).std({ correction: 0 }).item() // 2
+   */
+  std(options?: VarianceOptions): Tensor {
+    return std(this, options)
   }
 
   /**
@@ -657,7 +795,7 @@ export class Tensor {
    * @example gpt.ones([2, 2]).tril().toArray() // [[1, 0], [1, 1]]
    */
   tril(options?: TriangleOptions): Tensor {
-    return tril(this, options)
+    return triangle(this, options, true)
   }
 
   /**
@@ -669,7 +807,7 @@ export class Tensor {
    * @example gpt.ones([2, 2]).triu({ diagonal: 1 }).toArray() // [[0, 1], [0, 0]]
    */
   triu(options?: TriangleOptions): Tensor {
-    return triu(this, options)
+    return triangle(this, options, false)
   }
 
   /**
@@ -794,10 +932,7 @@ export class Tensor {
    */
   pow(exponent: number): Tensor {
     checkNumber('exponent', exponent, 'a number', () => true)
-    // 0 · 0^-1 would be NaN.
-    const fromX = (dy: Tensor, x: Tensor) =>
-      exponent === 0 ? Tensor.zeros(x.shape) : dy.mul(x.pow(exponent - 1).mul(exponent))
-    return unary(this, 'gpt_pow', { fromX }, exponent)
+    return pow(this, exponent)
   }
 
   /**

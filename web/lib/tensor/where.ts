@@ -1,59 +1,75 @@
-// Choosing elements: comparisons, where, maskedFill, tril and triu.
+// Choosing elements: comparisons, maximum and minimum, where, maskedFill, tril and triu.
 
 import { checkInteger, checkNumber, checkOptions, named } from '../check.ts'
 import { fail } from '../errors.ts'
-import { checkLive, checkOperand, checkTensor } from './check.ts'
-import { sumTo } from './elementwise.ts'
+import { type FunctionName } from '../runtime/runtime.ts'
+import { checkLive, checkTensor } from './check.ts'
+import { type Operand, elementwise, operand, shapeOf, sumTo } from './elementwise.ts'
 import { temporary } from './scope.ts'
-import { broadcast, mergedAxes, sizeOf } from './shape.ts'
+import { broadcast } from './shape.ts'
 import { record } from './tape.ts'
 import { Tensor } from './tensor.ts'
 
 export type Comparison = 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge'
 
+/** a > b is b < a, also of NaN. */
+const COMPARISONS: Record<Comparison, { kernel: FunctionName; isSwapped: boolean }> = {
+  eq: { kernel: 'gpt_eq', isSwapped: false },
+  ne: { kernel: 'gpt_ne', isSwapped: false },
+  lt: { kernel: 'gpt_lt', isSwapped: false },
+  le: { kernel: 'gpt_le', isSwapped: false },
+  gt: { kernel: 'gpt_lt', isSwapped: true },
+  ge: { kernel: 'gpt_le', isSwapped: true },
+}
+
 /** a ∘ b for each element: 1 where it holds, otherwise 0. It has no gradient. */
 export function compare(name: Comparison, a: Tensor, other: unknown): Tensor {
   checkLive(a)
   const b = operand('other', other)
-  // a > b is b < a, also of NaN.
-  const isSwapped = name === 'gt' || name === 'ge'
-  const [left, right] = isSwapped ? [b, a] : [a, b]
-  const y = Tensor.empty(broadcast(a.shape, shapeOf(b)))
-  const [to, p, q] = [y.data, dataOf(left), dataOf(right)]
-  eachRow(y.shape, [left, right], (begin, size, [i, j], [di, dj]) =>
-    compareRow(name, to, begin, size, p, i, di, q, j, dj),
-  )
-  return y
+  const { kernel, isSwapped } = COMPARISONS[name]
+  return elementwise(kernel, isSwapped ? [b, a] : [a, b], broadcast(a.shape, shapeOf(b)))
 }
 
 /**
- * A function of its own, so that the engine compiles its loops well. `Number` takes no branch, where `? 1 : 0`
- * would take one that nobody can predict.
+ * The larger one of x and y, for each element, as torch.maximum: NaN where one of them is NaN. Where both are
+ * equal, each gets half of the gradient.
  *
- * @param di how far a step moves in p: 0 or 1; dj in q
+ * @param y a tensor or a number; x and y broadcast as in PyTorch
+ * @example gpt.maximum(gpt.tensor([1, 5]), gpt.tensor([3, 4])).toArray() // [3, 5]
  */
-function compareRow(
-  name: Comparison,
-  to: Float32Array,
-  begin: number,
-  size: number,
-  p: Float32Array,
-  i: number,
-  di: number,
-  q: Float32Array,
-  j: number,
-  dj: number,
-): void {
-  const end = begin + size
-  if (name === 'eq') {
-    for (let n = begin; n < end; n++, i += di, j += dj) to[n] = Number(p[i] === q[j])
-  } else if (name === 'ne') {
-    for (let n = begin; n < end; n++, i += di, j += dj) to[n] = Number(p[i] !== q[j])
-  } else if (name === 'lt' || name === 'gt') {
-    for (let n = begin; n < end; n++, i += di, j += dj) to[n] = Number(p[i] < q[j])
-  } else {
-    for (let n = begin; n < end; n++, i += di, j += dj) to[n] = Number(p[i] <= q[j])
-  }
+export function maximum(x: Tensor, y: Tensor | number): Tensor {
+  return named('maximum', arguments, 2, () => extreme('gpt_maximum', x, y))
+}
+
+/**
+ * The smaller one of x and y, for each element, as torch.minimum: NaN where one of them is NaN. Where both are
+ * equal, each gets half of the gradient.
+ *
+ * @param y a tensor or a number; x and y broadcast as in PyTorch
+ * @example gpt.minimum(gpt.tensor([1, 5]), gpt.tensor([3, 4])).toArray() // [1, 4]
+ */
+export function minimum(x: Tensor, y: Tensor | number): Tensor {
+  return named('minimum', arguments, 2, () => extreme('gpt_minimum', x, y))
+}
+
+function extreme(kernel: 'gpt_maximum' | 'gpt_minimum', x: Tensor, y: unknown): Tensor {
+  checkTensor('x', x)
+  const b = operand('y', y)
+  const result = elementwise(kernel, [x, b], broadcast(x.shape, shapeOf(b), 'y'))
+  const inputs = [x, typeof b === 'number' ? null : b]
+  const gradients = (dy: Tensor, wanted: readonly boolean[]) =>
+    temporary(() => {
+      const half = chosen(dy.shape, elementwise('gpt_eq', [x, b], dy.shape), dy.mul(0.5), dy)
+      return inputs.map((input, i) => {
+        if (input === null || !wanted[i]) return null
+        // 0 where the other one is the result
+        const isLess = kernel === 'gpt_maximum' ? i === 0 : i === 1
+        const loses = elementwise('gpt_lt', isLess ? [x, b] : [b, x], dy.shape)
+        return sumTo(chosen(dy.shape, loses, 0, half), input.shape)
+      })
+    })
+  const kept = inputs.filter((input) => input !== null)
+  return record(result, inputs, gradients, kept)
 }
 
 /**
@@ -78,7 +94,7 @@ export function maskedFill(x: Tensor, mask: Tensor, value: number): Tensor {
   checkLive(x)
   checkTensor('mask', mask)
   checkNumber('value', value, 'a number', () => true)
-  return choose(broadcast(x.shape, mask.shape, 'mask'), mask, Math.fround(value), x)
+  return choose(broadcast(x.shape, mask.shape, 'mask'), mask, value, x)
 }
 
 /** `chosen`, on the tape. */
@@ -98,46 +114,36 @@ function choose(shape: readonly number[], condition: Tensor, a: Operand, b: Oper
 }
 
 /** The elements of a where the condition is not 0, otherwise those of b. */
-export function chosen(shape: readonly number[], condition: Tensor, a: Operand, b: Operand): Tensor {
-  const y = Tensor.empty(shape)
-  const [to, c, p, q] = [y.data, condition.data, dataOf(a), dataOf(b)]
-  eachRow(shape, [condition, a, b], (begin, size, [k, i, j], [dk, di, dj]) =>
-    chooseRow(to, begin, size, c, k, dk, p, i, di, q, j, dj),
-  )
-  return y
-}
-
-/** A function of its own, as `compareRow`. */
-function chooseRow(
-  to: Float32Array,
-  begin: number,
-  size: number,
-  c: Float32Array,
-  k: number,
-  dk: number,
-  p: Float32Array,
-  i: number,
-  di: number,
-  q: Float32Array,
-  j: number,
-  dj: number,
-): void {
-  const end = begin + size
-  for (let n = begin; n < end; n++, k += dk, i += di, j += dj) to[n] = c[k] === 0 ? q[j] : p[i]
-}
+const chosen = (shape: readonly number[], condition: Tensor, a: Operand, b: Operand): Tensor =>
+  elementwise('gpt_where', [condition, a, b], shape)
 
 export interface TriangleOptions {
   /** 0, the default, is the main diagonal; 1 the one above it, -1 the one below */
   diagonal?: number
 }
 
-/** The elements on and below a diagonal of each matrix, and zeros above. */
-export const tril = (x: Tensor, options?: TriangleOptions): Tensor => triangle(x, options, true)
+/**
+ * The lower triangle of each matrix: zeros above a diagonal, as torch.tril.
+ *
+ * @throws {GptLayersError} SHAPE for a tensor of less than 2 axes
+ * @example gpt.tril(gpt.ones([2, 2])).toArray() // [[1, 0], [1, 1]]
+ */
+export function tril(x: Tensor, options?: TriangleOptions): Tensor {
+  return named('tril', arguments, 2, () => triangle(checkTensor('x', x), options, true))
+}
 
-/** The elements on and above a diagonal of each matrix, and zeros below. */
-export const triu = (x: Tensor, options?: TriangleOptions): Tensor => triangle(x, options, false)
+/**
+ * The upper triangle of each matrix: zeros below a diagonal, as torch.triu.
+ *
+ * @throws {GptLayersError} SHAPE for a tensor of less than 2 axes
+ * @example gpt.triu(gpt.ones([2, 2]), { diagonal: 1 }).toArray() // [[0, 1], [0, 0]]
+ */
+export function triu(x: Tensor, options?: TriangleOptions): Tensor {
+  return named('triu', arguments, 2, () => triangle(checkTensor('x', x), options, false))
+}
 
-function triangle(x: Tensor, options: TriangleOptions | undefined, isLower: boolean): Tensor {
+/** @param isLower tril, otherwise triu */
+export function triangle(x: Tensor, options: TriangleOptions | undefined, isLower: boolean): Tensor {
   const { diagonal } = checkOptions<Required<TriangleOptions>>(options, { diagonal: 0 })
   checkInteger('diagonal', diagonal, -(2 ** 31), 2 ** 31)
   checkLive(x)
@@ -154,46 +160,4 @@ function triangle(x: Tensor, options: TriangleOptions | undefined, isLower: bool
     return y
   }
   return record(part(x), [x], (dy) => [part(dy)], [])
-}
-
-type Operand = Tensor | number
-
-/** @returns a live tensor, or a number as float32 */
-const operand = (name: string, value: unknown): Operand =>
-  typeof value === 'number' ? Math.fround(value) : checkOperand(name, 'a Tensor or a number', value)
-
-const shapeOf = (one: Operand): readonly number[] => (typeof one === 'number' ? [] : one.shape)
-
-const dataOf = (one: Operand): Float32Array => (typeof one === 'number' ? Float32Array.of(one) : one.data)
-
-/**
- * Visits the rows of a broadcast result. Without broadcasting, all elements are one row.
- *
- * @param visit gets where the row begins in the result, its size, where it begins in each operand, and how
- *   far a step along it moves in each: 1, or 0 where an element is repeated
- */
-function eachRow(
-  shape: readonly number[],
-  operands: readonly Operand[],
-  visit: (begin: number, size: number, begins: readonly number[], steps: readonly number[]) => void,
-): void {
-  if (sizeOf(shape) === 0) return
-  const axes = mergedAxes(shape, ...operands.map(shapeOf))
-  const { size, steps } = axes.pop() ?? { size: 1, steps: operands.map(() => 0) }
-  const walk = (axis: number, row: number, begins: readonly number[]): void => {
-    if (axis === axes.length) return visit(row * size, size, begins, steps)
-    const along = axes[axis]
-    for (let i = 0; i < along.size; i++) {
-      walk(
-        axis + 1,
-        row * along.size + i,
-        begins.map((begin, operand) => begin + i * along.steps[operand]),
-      )
-    }
-  }
-  walk(
-    0,
-    0,
-    operands.map(() => 0),
-  )
 }

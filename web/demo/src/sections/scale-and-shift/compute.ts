@@ -1,6 +1,6 @@
 // What the γ of one feature does to the next word. Uses only the package.
 
-import { type GPTModel, type LayerNorm, noGrad, scope, Softmax } from 'gpt-layers'
+import { type GPTModel, type LayerNorm, type Tensor, noGrad, scope, Softmax } from 'gpt-layers'
 
 /** Of the final norm, counted from 0: the feature with the model's largest γ. */
 export const FEATURE = 76
@@ -12,7 +12,7 @@ export const TEXT = 'One day there lived a penguin. The penguin was named Ines.'
  * @returns the final norm's row for the text's last token, and the probability of each word to come next
  */
 export function nextWord(model: GPTModel, ids: number[], scale?: number) {
-  const norm = model.finalNorm as LayerNorm
+  const norm = model.finalNorm as LayerNorm & { scale: Tensor }
   const learned = norm.scale.data[FEATURE]
   let row: number[] = []
   const stop = model.onForward(({ module, output }) => {

@@ -1,0 +1,292 @@
+// The layers' functions with parameters of one's own: linear, layerNorm, rmsNorm, embedding, dropout,
+// scaledDotProductAttention; and the layers SiLU, Sigmoid, LayerNorm without parameters.
+
+/** @import { Tensor } from 'gpt-layers' */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  assertClose,
+  assertNear,
+  assertRefuses,
+  golden,
+  gradientOf,
+  loadForTest,
+  pack,
+  untyped,
+  usedMemory,
+} from './support.js'
+
+const { calls } = golden('functional')
+const gpt = await loadForTest()
+
+/** @type {Record<string, (inputs: Tensor[], given: any) => Tensor>} by the names of the golden cases */
+const CALLS = {
+  linear: ([x, weight, bias]) => gpt.linear(x, weight, bias),
+  layerNorm: ([x, weight, bias], { shape, eps, biasOnly }) =>
+    biasOnly ? gpt.layerNorm(x, shape, null, weight) : gpt.layerNorm(x, shape, weight, bias, { eps }),
+  rmsNorm: ([x, weight], { shape, eps }) => gpt.rmsNorm(x, shape, weight, { eps }),
+  embedding: ([weight], { indices }) => gpt.embedding(indices, weight),
+  attention: ([q, k, v], options) => gpt.scaledDotProductAttention(q, k, v, options),
+  masked: ([q, k, v, attnMask]) => gpt.scaledDotProductAttention(q, k, v, { attnMask }),
+}
+
+for (const name of Object.keys(CALLS)) {
+  test(`${name} and its gradients are PyTorch’s, and in a scope nothing is left behind`, () => {
+    const cases = calls.filter((/** @type {any} */ one) => one.function === name)
+    assert.ok(cases.length > 2)
+    for (const { shapes, given, out, grads } of cases) {
+      const before = usedMemory(gpt)
+      gpt.scope(() => {
+        gpt.manualSeed(1)
+        const inputs = shapes.map((/** @type {number[]} */ shape) => gpt.parameter(gpt.randn(shape)))
+        const y = CALLS[name](inputs, given)
+        assertClose(y, out, 1e-5)
+        y.backward(gpt.randn(y.shape))
+        inputs.forEach((/** @type {Tensor} */ x, /** @type {number} */ i) =>
+          assertNear(
+            gradientOf(x),
+            grads[i],
+            2e-5,
+            `gradient ${i} of ${shapes} for ${JSON.stringify(given)}`,
+          ),
+        )
+        const plain = inputs.map((/** @type {Tensor} */ x) => x.detach())
+        assert.deepEqual(CALLS[name](plain, given).toArray(), y.toArray())
+      })
+      assert.equal(usedMemory(gpt), before)
+    }
+  })
+}
+
+test('a function gives the bits of its layer', () => {
+  const x = gpt.randn([3, 4])
+  const linear = new gpt.Linear(4, 5)
+  const { weight, bias } = linear
+  assert.deepEqual(gpt.linear(x, weight, bias).toArray(), linear.forward(x).toArray())
+  const norm = new gpt.LayerNorm(4, { eps: 0.5 })
+  const { scale, shift } = norm
+  assert.deepEqual(gpt.layerNorm(x, 4, scale, shift, { eps: 0.5 }).toArray(), norm.forward(x).toArray())
+  assert.deepEqual(gpt.rmsNorm(x, [4]).toArray(), new gpt.RMSNorm(4).forward(x).toArray())
+  const table = new gpt.Embedding(7, 2)
+  assert.deepEqual(gpt.embedding([[6, 0]], table.weight).toArray(), table.forward([[6, 0]]).toArray())
+  gpt.manualSeed(5)
+  const dropped = new gpt.Dropout(0.3).forward(x).toArray()
+  gpt.manualSeed(5)
+  assert.deepEqual(gpt.dropout(x, { p: 0.3 }).toArray(), dropped)
+})
+
+test('dropout drops with probability p and scales the rest, has a gradient, and can be off', () => {
+  const x = gpt.parameter(gpt.ones([2000]))
+  const y = gpt.dropout(x, { p: 0.25 })
+  const kept = y.data.filter((value) => value !== 0)
+  assert.ok(kept.every((value) => value === Math.fround(4 / 3)))
+  assert.ok(Math.abs(kept.length - 1500) < 5 * Math.sqrt(2000 * 0.25 * 0.75), `${kept.length} kept`)
+  const values = [...y.data]
+  y.backward(gpt.ones([2000]))
+  assert.deepEqual([...gradientOf(x).data], values)
+  assert.ok(
+    gpt.dropout(x).data.some((value) => value === 2),
+    'p is 0.5 by default',
+  )
+  for (const options of [{ p: 0 }, { p: 0.5, training: false }]) {
+    assert.equal(gpt.dropout(x, options).byteOffset, x.byteOffset)
+  }
+  assert.ok(gpt.dropout(x, { p: 1 }).data.every((value) => value === 0))
+})
+
+test('attention that is causal by a mask, or by one that is 1 where a key counts, is the kernel’s', () => {
+  const q = gpt.randn([2, 3, 6, 8])
+  const expected = pack(gpt.scaledDotProductAttention(q, q, q, { isCausal: true }).data, q.shape)
+  const seen = gpt.ones([6, 6]).tril()
+  const later = gpt.full([6, 6], -Infinity).triu({ diagonal: 1 })
+  for (const attnMask of [later, seen.log(), seen.log().reshape([1, 1, 6, 6])]) {
+    assertClose(gpt.scaledDotProductAttention(q, q, q, { attnMask }), expected, 1e-5)
+  }
+})
+
+test('causal attention does not see what comes later, not even NaN; a query that sees no key gives NaN', () => {
+  const v = gpt.randn([4, 3])
+  v.data.fill(NaN, 9)
+  const causal = gpt.scaledDotProductAttention(v, v, v, { isCausal: true })
+  assert.deepEqual(
+    [...causal.data].map(Number.isNaN),
+    Array.from({ length: 12 }, (_, i) => i >= 9),
+  )
+  const x = gpt.randn([2, 3])
+  const attnMask = gpt.tensor([
+    [-Infinity, -Infinity],
+    [0, -Infinity],
+  ])
+  const y = gpt.scaledDotProductAttention(x, x, x, { attnMask })
+  assert.deepEqual(y.at(0).toArray(), [NaN, NaN, NaN])
+  assert.deepEqual(y.at(1).toArray(), x.at(0).toArray())
+})
+
+test('attention drops weights, in both ways of computing it', () => {
+  const [tokens, size] = [64, 4]
+  const zeros = gpt.zeros([2, tokens, size])
+  const v = gpt.ones([2, tokens, size])
+  for (const isCausal of [true, false]) {
+    gpt.manualSeed(3)
+    const y = gpt.scaledDotProductAttention(zeros, zeros, v, { isCausal, dropout: 0.5 })
+    const mean = y.mean().item()
+    assert.ok(Math.abs(mean - 1) < 0.15, `mean ${mean}`)
+    assert.ok(new Set(y.data).size > 8)
+    gpt.manualSeed(3)
+    const again = gpt.scaledDotProductAttention(zeros, zeros, v, { isCausal, dropout: 0.5 })
+    assert.deepEqual(again.toArray(), y.toArray())
+    const none = gpt.scaledDotProductAttention(zeros, zeros, v, { isCausal, dropout: 1 })
+    assert.ok(none.data.every((value) => value === 0))
+  }
+})
+
+test('NaN and infinities go through the functions as through PyTorch’s', () => {
+  const rows = gpt.tensor([
+    [NaN, 1],
+    [Infinity, 1],
+    [1, -1],
+  ])
+  const normed = gpt.layerNorm(rows, [2], null, null, { eps: 0 })
+  assert.deepEqual(normed.toArray(), [
+    [NaN, NaN],
+    [NaN, NaN],
+    [1, -1],
+  ])
+  assert.deepEqual(gpt.layerNorm(gpt.ones([1, 3]), [3], null, null, { eps: 0 }).toArray(), [[NaN, NaN, NaN]])
+  assert.deepEqual(gpt.linear(rows, gpt.ones([1, 2])).toArray(), [[NaN], [Infinity], [0]])
+  assert.deepEqual(gpt.embedding([0], rows).toArray(), [[NaN, 1]])
+})
+
+test('SiLU and Sigmoid are the methods as layers, and print as PyTorch’s', () => {
+  const x = gpt.tensor([-Infinity, -3, -0, 0, 1, 100, NaN])
+  assert.deepEqual(new gpt.SiLU().forward(x).toArray(), x.silu().toArray())
+  assert.deepEqual(new gpt.Sigmoid().forward(x).toArray(), x.sigmoid().toArray())
+  assert.equal(
+    String(new gpt.Sequential(new gpt.SiLU(), new gpt.Sigmoid())),
+    'Sequential(\n  (0): SiLU()\n  (1): Sigmoid()\n)',
+  )
+})
+
+test('LayerNorm without elementwiseAffine has no parameters, and normalizes', () => {
+  const norm = new gpt.LayerNorm([2, 3], { elementwiseAffine: false })
+  assert.deepEqual([norm.scale, norm.shift, norm.parameters().length], [null, null, 0])
+  assert.equal(String(norm), 'LayerNorm((2, 3), eps=1e-05, elementwise_affine=False)')
+  const x = gpt.parameter(gpt.randn([4, 2, 3]))
+  const affine = new gpt.LayerNorm([2, 3])
+  const dy = gpt.randn([4, 2, 3])
+  const found = [norm, affine].map((layer) => {
+    const y = layer.forward(x)
+    y.backward(dy)
+    const values = [y.toArray(), gradientOf(x).toArray()]
+    x.grad = null
+    return values
+  })
+  assert.deepEqual(found[0], found[1])
+  const before = usedMemory(gpt)
+  gpt.noGrad(() => norm.forward(x)).dispose()
+  assert.equal(usedMemory(gpt), before, 'without a scope nothing is left behind either')
+})
+
+test('a function names a bad argument and says what it expects', () => {
+  const x = gpt.ones([2, 5])
+  const q = gpt.ones([2, 3, 4])
+  const { linear, layerNorm, rmsNorm, embedding, dropout, scaledDotProductAttention: attend } = untyped(gpt)
+  const int8 = new gpt.Linear(2, 2).quantize()
+  /** @type {[() => unknown, any, RegExp][]} */
+  const cases = [
+    [() => linear([1], x), 'TYPE', /^linear: x should be a Tensor, got \[1\]$/],
+    [() => linear(x), 'TYPE', /^linear: weight should be a Tensor, got undefined$/],
+    [() => linear(x, q), 'SHAPE', /^linear: weight should have shape \[out, in\], got shape \[2, 3, 4\]$/],
+    [
+      () => linear(x, gpt.ones([3, 4])),
+      'SHAPE',
+      /^linear: x should end in 4 \(the weight's in\), got shape \[2, 5\]$/,
+    ],
+    [() => linear(x, x, x), 'SHAPE', /^linear: bias should have shape \[2\], got \[2, 5\]$/],
+    [() => linear(x, x, { bias: true }), 'TYPE', /^linear: bias should be a Tensor, got an object$/],
+    [() => linear(x, int8.weight), 'DISPOSED', /^linear: weight .* one that quantize has made int8/],
+    [() => layerNorm(x), 'TYPE', /^layerNorm: shape should be a positive integer, got undefined$/],
+    [() => layerNorm(x, [2]), 'SHAPE', /^layerNorm: x should end in 2 \(shape\), got shape \[2, 5\]$/],
+    [() => layerNorm(x, [5], { eps: 1 }), 'TYPE', /^layerNorm: weight should be a Tensor, got an object$/],
+    [() => layerNorm(x, [5], x), 'SHAPE', /^layerNorm: weight should have shape \[5\], got \[2, 5\]$/],
+    [() => layerNorm(x, [5], null, null, { eps: -1 }), 'VALUE', /^layerNorm: eps should be a finite float32/],
+    [
+      () => layerNorm(x, [5], null, null, { bias: false }),
+      'VALUE',
+      /options should be among eps, got "bias"$/,
+    ],
+    [() => rmsNorm(x, []), 'VALUE', /^rmsNorm: shape should have 1 size or more, got \[\]$/],
+    [() => rmsNorm(x, 5, q), 'SHAPE', /^rmsNorm: weight should have shape \[5\], got \[2, 3, 4\]$/],
+    [
+      () => embedding([0], q),
+      'SHAPE',
+      /^embedding: weight should have shape \[rows, size\] with 1 row or more/,
+    ],
+    [() => embedding([0], gpt.ones([0, 5])), 'SHAPE', /got shape \[0, 5\]$/],
+    [
+      () => embedding([0, 2], x),
+      'VALUE',
+      /^embedding: indices\[1\] should be an integer from 0 to 1, got 2$/,
+    ],
+    [() => embedding(x, [0]), 'TYPE', /^embedding: weight should be a Tensor, got \[0\]$/],
+    [() => embedding([0], x, { paddingIdx: 0 }), 'TYPE', /^embedding: takes at most 2 arguments, got 3/],
+    [() => new (untyped(gpt).Embedding)(3, 2, { paddingIdx: 0 }), 'TYPE', /^Embedding: takes at most 2/],
+    [() => dropout(x, 0.5), 'TYPE', /^dropout: options should be a plain object, got 0\.5$/],
+    [() => dropout(x, { p: 2 }), 'VALUE', /^dropout: p should be a number from 0 to 1, got 2$/],
+    [() => dropout(x, { training: 1 }), 'TYPE', /^dropout: training should be true or false, got 1$/],
+    [
+      () => dropout(x, { inplace: true }),
+      'VALUE',
+      /^dropout: options should be among p, training, got "inplace"$/,
+    ],
+    [() => attend(q, q), 'TYPE', /^scaledDotProductAttention: v should be a Tensor, got undefined$/],
+    [() => attend(gpt.ones([4]), q, q), 'SHAPE', /q should have 2 axes or more, got shape \[4\]$/],
+    [() => attend(q, gpt.ones([3, 5]), q), 'SHAPE', /k should end in 4, as q, got shape \[3, 5\]$/],
+    [
+      () => attend(q, q, gpt.ones([5, 4])),
+      'SHAPE',
+      /v should end in \[3, n\], as k has 3 keys, got shape \[5, 4\]$/,
+    ],
+    [
+      () => attend(q, gpt.ones([3, 3, 4]), q),
+      'SHAPE',
+      /k's leading axes should broadcast with shape \[2\], got shape \[3\]$/,
+    ],
+    [
+      () => attend(q, q, gpt.ones([3, 3, 4])),
+      'SHAPE',
+      /v's leading axes should broadcast with shape \[2\], got shape \[3\]$/,
+    ],
+    [
+      () => attend(q, q, q, { attnMask: gpt.ones([2, 3]) }),
+      'SHAPE',
+      /attnMask should broadcast with shape \[2, 3, 3\], got shape \[2, 3\]$/,
+    ],
+    [() => attend(q, q, q, { attnMask: [[1]] }), 'TYPE', /attnMask should be a Tensor, got an array of 1$/],
+    [
+      () => attend(q, q, q, { attnMask: gpt.zeros([3, 3]), isCausal: true }),
+      'VALUE',
+      /isCausal should be false with an attnMask, got true$/,
+    ],
+    [() => attend(q, q, q, { isCausal: 1 }), 'TYPE', /isCausal should be true or false, got 1$/],
+    [() => attend(q, q, q, { dropout: -1 }), 'VALUE', /dropout should be a number from 0 to 1, got -1$/],
+    [() => attend(q, q, q, { scale: '1' }), 'TYPE', /scale should be a number, got "1"$/],
+    [
+      () => attend(q, q, q, { dropoutP: 0.5 }),
+      'VALUE',
+      /options should be among attnMask, isCausal, dropout, scale, got "dropoutP"$/,
+    ],
+    [() => attend(q, q, q, gpt.zeros([3, 3])), 'TYPE', /options should be a plain object, got a Tensor$/],
+    [
+      () => new (untyped(gpt).LayerNorm)(2, { elementwiseAffine: 0 }),
+      'TYPE',
+      /^LayerNorm: elementwiseAffine should be true or false/,
+    ],
+  ]
+  for (const [call, code, message] of cases) {
+    const before = usedMemory(gpt)
+    gpt.scope(() => assertRefuses(call, code, message))
+    assert.equal(usedMemory(gpt), before)
+  }
+})

@@ -1,0 +1,261 @@
+// `backward({ retainGraph })`, and gradcheck: of everything in tests/layers.js that has a gradient.
+
+/** @import { Tensor } from 'gpt-layers' */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { LAYERS, LOSSES, TENSOR_OPERATIONS } from '../layers.js'
+import { assertRefuses, gradientOf, loadForTest, untyped, usedMemory } from './support.js'
+
+const gpt = await loadForTest()
+
+/** Twelve numbers from 0.63 to 1.73, in steps of 0.1: no two are near each other, or near 1. */
+const spread = (/** @type {number} */ factor, first = 0.63) =>
+  Array.from({ length: 12 }, (_, i) => first + 0.1 * ((i * factor) % 12))
+
+/** @returns {[Tensor, Tensor, Tensor]} positive parameters x and y, [3, 4], and z, [4, 3] */
+const operands = () => [
+  gpt.parameter(gpt.tensor(spread(5), [3, 4])),
+  gpt.parameter(gpt.tensor(spread(7, 0.68), [3, 4])),
+  gpt.parameter(gpt.tensor(spread(11), [4, 3])),
+]
+
+/**
+ * A layer whose parameters are drawn again, so that each matters, and its input, both away from kinks.
+ *
+ * @param {string} name
+ * @returns {{ run: () => Tensor, inputs: Tensor[] }}
+ */
+function layerOf(name) {
+  gpt.manualSeed(3)
+  const [layer, input] = LAYERS[name](gpt, { rows: 3, cols: 4, heads: 2 })
+  for (const parameter of layer.parameters()) parameter.data.set(gpt.randn(parameter.shape).data)
+  const inputs = Array.isArray(input) ? [] : [gpt.parameter(input)]
+  const run = () => {
+    gpt.manualSeed(7) // the same masks of Dropout
+    return layer.forward(inputs[0] ?? input)
+  }
+  return { run, inputs: [...inputs, ...layer.parameters()] }
+}
+
+for (const [name, operation] of Object.entries(TENSOR_OPERATIONS)) {
+  test(`gradcheck of ${name} passes`, () => {
+    const inputs = operands()
+    const used = inputs.slice(0, operation.length > 2 ? 3 : operation.length)
+    assert.equal(
+      gpt.gradcheck(() => operation(...inputs, gpt), used),
+      true,
+    )
+  })
+}
+
+for (const name of Object.keys(LAYERS)) {
+  test(`gradcheck of ${name} passes`, () => {
+    const { run, inputs } = layerOf(name)
+    if (inputs.length > 0) assert.equal(gpt.gradcheck(run, inputs), true)
+  })
+}
+
+for (const [name, loss] of Object.entries(LOSSES)) {
+  test(`gradcheck of ${name} passes`, () => {
+    const x = gpt.parameter(gpt.randn([3, 4]))
+    assert.equal(
+      gpt.gradcheck((x) => loss(gpt, x), x),
+      true,
+    )
+  })
+}
+
+/** y = x³, with a gradient of our choice. @type {(x: Tensor, slope: number) => Tensor} */
+const cube = (x, slope) => gpt.record(x.detach().pow(3), [x], (dy) => [dy.mul(x.pow(2)).mul(slope)])
+
+test('gradcheck finds a wrong gradient, and names the element, both values', () => {
+  const [x, y] = [gpt.parameter(gpt.ones([2])), gpt.parameter(gpt.tensor([[1, 1, 2]]))]
+  assert.equal(
+    gpt.gradcheck((x) => cube(x, 3), x),
+    true,
+  )
+  const message =
+    /^gradcheck: the derivative of output 1 at \[0, 2\] by inputs\[1\] at \[0, 2\] should be 1[12](\.\d+)? \(numerical\), got 11 \(analytical\)$/
+  // Wrong in one element only: x² · 3 is 12 where x is 2.
+  const wrong = (/** @type {Tensor} */ y) =>
+    gpt.record(y.detach().pow(3), [y], (dy) => [dy.mul(gpt.tensor([[3, 3, 11]]))])
+  const fn = (/** @type {Tensor} */ x, /** @type {Tensor} */ y) => [x.sum(), wrong(y)]
+  assertRefuses(() => gpt.gradcheck(fn, [x, y]), 'VALUE', message)
+  assert.equal(gpt.gradcheck(fn, [x, y], { raiseException: false }), false)
+  assert.equal(gpt.gradcheck(fn, [x, y], { rtol: 0.1 }), true)
+  y.requiresGrad = false // not asked for
+  assert.equal(gpt.gradcheck(fn, [x, y]), true)
+  const nothing = (/** @type {Tensor} */ x) => x.detach().mul(2)
+  assertRefuses(() => gpt.gradcheck(nothing, x), 'VALUE', /by inputs\[0\] at \[0\] should be 2.* got 0 \(/)
+  const nan = (/** @type {Tensor} */ x) => x.div(0).mul(0).sum()
+  assertRefuses(() => gpt.gradcheck(nan, x), 'VALUE', /output 0 by inputs\[0\] at \[0\] should be NaN/)
+})
+
+test('gradcheck leaves values, gradients and memory as they were', () => {
+  const layer = new gpt.Linear(3, 2)
+  const x = gpt.parameter(gpt.randn([2, 3]))
+  layer.forward(x).sum().backward()
+  const gone = gradientOf(layer.weight)
+  gone.dispose()
+  const before = [x, gradientOf(x), gradientOf(untyped(layer).bias)]
+  const bits = before.map(({ data }) => data.slice())
+  const used = usedMemory(gpt)
+  const calls = [
+    () => gpt.gradcheck((x) => layer.forward(x), x),
+    () => assertRefuses(() => gpt.gradcheck((x) => layer.forward(cube(x, 1)), x), 'VALUE', /analytical/),
+    () =>
+      assert.throws(
+        () => gpt.gradcheck((x) => (x.data[0] > bits[0][0] ? untyped(null).x : x.mul(2)), x),
+        TypeError,
+      ),
+  ]
+  for (const call of calls) call()
+  assert.deepEqual([x, x.grad, layer.bias?.grad], before)
+  assert.deepEqual(
+    before.map(({ data }) => data.slice()),
+    bits,
+  )
+  assert.equal(usedMemory(gpt), used)
+})
+
+test('gradcheck names a bad argument', () => {
+  const x = gpt.parameter(gpt.ones([2]))
+  const check =
+    (/** @type {unknown[]} */ ...args) =>
+    () =>
+      untyped(gpt.gradcheck)(...args)
+  assertRefuses(check(x, x), 'TYPE', /^gradcheck: fn should be a function, got a Tensor$/)
+  assertRefuses(
+    check(() => x, 1),
+    'TYPE',
+    /^gradcheck: inputs should be a Tensor or an array of Tensors, got 1$/,
+  )
+  assertRefuses(
+    check(() => x, [x, 1]),
+    'TYPE',
+    /^gradcheck: inputs\[1\] should be a Tensor, got 1$/,
+  )
+  const leaf =
+    /^gradcheck: inputs should have a leaf that requires a gradient, such as gpt.parameter makes, got none$/
+  assertRefuses(
+    check(() => x, gpt.ones([2])),
+    'VALUE',
+    leaf,
+  )
+  assertRefuses(
+    check(() => x, x.mul(2)),
+    'VALUE',
+    leaf,
+  )
+  assertRefuses(
+    check(() => 1, x),
+    'TYPE',
+    /what fn returns should be a Tensor or an array of Tensors, got 1$/,
+  )
+  assertRefuses(
+    check(() => [1], x),
+    'TYPE',
+    /output 0 of fn should be a Tensor, got 1$/,
+  )
+  assertRefuses(
+    check(() => x, x, { eps: 0 }),
+    'VALUE',
+    /eps should be a finite number > 0, got 0$/,
+  )
+  assertRefuses(
+    check(() => x, x, { atol: -1 }),
+    'VALUE',
+    /atol/,
+  )
+})
+
+test('a graph that is retained can be gone through again, and its gradients are added', () => {
+  const w = gpt.parameter(gpt.tensor([1, 2]))
+  const y = w.mul(w)
+  const loss = y.sum()
+  loss.backward({ retainGraph: true })
+  assert.deepEqual(gradientOf(w).toArray(), [2, 4])
+  loss.backward({ retainGraph: true })
+  assert.deepEqual(gradientOf(w).toArray(), [4, 8])
+  y.backward(gpt.tensor([1, 0]), { retainGraph: true })
+  assert.deepEqual(gradientOf(w).toArray(), [6, 8])
+  loss.backward(undefined, { retainGraph: false })
+  assert.deepEqual(gradientOf(w).toArray(), [8, 12])
+  for (const freed of [loss, y])
+    assertRefuses(() => freed.backward(gpt.ones(freed.shape)), 'VALUE', /freed the graph/)
+})
+
+test('two losses share a part of the graph, where the first backward retains it', () => {
+  const w = gpt.parameter(gpt.tensor([3]))
+  const shared = w.mul(w)
+  const [first, second] = [shared.mul(2).sum(), shared.exp().sum()]
+  first.backward({ retainGraph: true })
+  assert.deepEqual(gradientOf(w).toArray(), [12])
+  w.grad = null
+  second.backward()
+  assert.ok(Math.abs(gradientOf(w).item() - 6 * Math.exp(9)) <= 1e-5 * 6 * Math.exp(9))
+  assertRefuses(() => first.backward(), 'VALUE', /freed the graph/)
+})
+
+test('a retained graph refuses weights that a step has changed', () => {
+  const w = gpt.parameter(gpt.tensor([3]))
+  const loss = w.mul(w).sum()
+  loss.backward({ retainGraph: true })
+  new gpt.SGD([w], { lr: 0.1 }).step()
+  assertRefuses(() => loss.backward(), 'VALUE', /has changed since$/)
+})
+
+for (const name of Object.keys(LAYERS)) {
+  test(`two backwards through ${name} give the same gradients, and leave no memory`, () => {
+    const { run, inputs } = layerOf(name)
+    if (inputs.length === 0) return
+    const twice = () => {
+      const y = run()
+      const dy = gpt.ones(y.shape)
+      y.backward(dy, { retainGraph: true })
+      const first = inputs.map((input) => gradientOf(input).data.slice())
+      for (const input of inputs) gradientOf(input).dispose()
+      y.backward(dy)
+      inputs.forEach((input, i) => assert.deepEqual(gradientOf(input).data, first[i]))
+      for (const input of inputs) gradientOf(input).dispose()
+    }
+    gpt.scope(twice)
+    const before = usedMemory(gpt)
+    for (let i = 0; i < 20; i++) gpt.scope(twice)
+    assert.equal(usedMemory(gpt), before)
+  })
+}
+
+test('without a scope, the last backward frees what the first one has retained', () => {
+  const model = new gpt.FeedForward({ embDim: 4 })
+  const x = gpt.randn([2, 4])
+  const step = () => {
+    const loss = gpt.scope(() => model.forward(x).sum())
+    loss.backward({ retainGraph: true })
+    loss.backward()
+    loss.dispose()
+  }
+  step()
+  const before = usedMemory(gpt)
+  for (let i = 0; i < 50; i++) step()
+  assert.equal(usedMemory(gpt), before)
+})
+
+test('backward refuses what is no option', () => {
+  const loss = gpt.parameter(gpt.ones([])).mul(2)
+  const call =
+    (/** @type {unknown[]} */ ...args) =>
+    () =>
+      untyped(loss).backward(...args)
+  assertRefuses(
+    call({ retain_graph: true }),
+    'VALUE',
+    /^backward: options should be among retainGraph, got "retain_graph"$/,
+  )
+  assertRefuses(call({ createGraph: true }), 'VALUE', /got "createGraph"$/)
+  assertRefuses(call({ retainGraph: 1 }), 'TYPE', /^backward: retainGraph should be true or false, got 1$/)
+  assertRefuses(call(true), 'TYPE', /^backward: gradient should be a Tensor, got true$/)
+  assertRefuses(call({}, {}), 'TYPE', /^backward: gradient should be a Tensor, got an object$/)
+  loss.backward({})
+})

@@ -1,0 +1,120 @@
+// gpt.init: the draws of torch.nn.init.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { assertRefuses, assertSame, golden, loadForTest, untyped } from './support.js'
+
+const { draws } = golden('functional')
+const gpt = await loadForTest()
+const init = untyped(gpt).init
+
+for (const name of new Set(draws.map((/** @type {any} */ one) => one.name))) {
+  test(`init.${name} draws what PyTorch draws, to the bit, in place`, () => {
+    const cases = draws.filter((/** @type {any} */ one) => one.name === name)
+    for (const { shape, options, out, next } of cases) {
+      const tensor = gpt.parameter(gpt.zeros(shape))
+      gpt.manualSeed(7)
+      assert.equal(init[name](tensor, options), tensor)
+      assertSame(tensor, out)
+      assertSame(gpt.rand([1]), next)
+      assert.ok(tensor.requiresGrad)
+    }
+  })
+}
+
+test('constant, zeros and ones fill a tensor, and a tensor without elements stays as it is', () => {
+  const tensor = gpt.randn([2, 3])
+  assert.deepEqual(init.constant(tensor, -0.5).toArray(), Array(2).fill(Array(3).fill(-0.5)))
+  assert.ok(init.constant(tensor, NaN).data.every(Number.isNaN))
+  assert.deepEqual([...init.ones(tensor).data], Array(6).fill(1))
+  assert.deepEqual([...init.zeros(tensor).data], Array(6).fill(0))
+  for (const [name, fill] of Object.entries(init)) {
+    for (const shape of [
+      [0, 3],
+      [3, 0],
+      [2, 0, 2],
+    ]) {
+      assert.equal(fill(gpt.zeros(shape), name === 'constant' ? 1 : undefined).size, 0)
+    }
+  }
+})
+
+test('backward notices that a tensor which the forward used has been filled anew', () => {
+  const w = gpt.parameter(gpt.ones([2]))
+  const loss = w.mul(w).sum()
+  gpt.init.zeros(w)
+  assertRefuses(() => loss.backward(), 'VALUE', /has changed since/)
+})
+
+test('apply with init gives a model its initial weights, also where fromPretrained makes it', async () => {
+  class Mine extends gpt.GPTModel {
+    /** @param {any} config */
+    constructor(config) {
+      super(config)
+      this.apply((module) => {
+        if (module instanceof gpt.Embedding) gpt.init.constant(module.weight, 3)
+      })
+    }
+  }
+  const model = new Mine({ vocabSize: 5, contextLength: 4, embDim: 4, nHeads: 2, nLayers: 1 })
+  assert.ok(model.tokEmb.weight.data.every((value) => value === 3))
+  gpt.init.normal(model.tokEmb.weight)
+  const file = gpt.saveSafetensors(model, { names: 'ours' })
+  const loaded = await Mine.fromPretrained(file, { config: { nHeads: 2 } })
+  assert.deepEqual(loaded.tokEmb.weight.toArray(), model.tokEmb.weight.toArray())
+})
+
+test('init names a bad argument and says what it expects', () => {
+  const x = gpt.ones([2, 3])
+  const row = gpt.ones([3])
+  const gone = gpt.ones([1])
+  gone.dispose()
+  /** @type {[() => unknown, any, RegExp][]} */
+  const cases = [
+    [() => init.normal([1]), 'TYPE', /^init\.normal: tensor should be a Tensor, got \[1\]$/],
+    [() => init.normal(gone), 'DISPOSED', /^init\.normal: tensor should be a live Tensor/],
+    [() => init.normal(x, 0, 1), 'TYPE', /^init\.normal: takes at most 2 arguments, got 3: a Tensor, 0, 1$/],
+    [
+      () => init.normal(x, { std: -1 }),
+      'VALUE',
+      /^init\.normal: std should be a finite number >= 0, got -1$/,
+    ],
+    [() => init.normal(x, { std: Infinity }), 'VALUE', /got Infinity$/],
+    [() => init.normal(x, { mean: NaN }), 'VALUE', /^init\.normal: mean should be a finite number, got NaN$/],
+    [() => init.uniform(x, { low: 0 }), 'VALUE', /^init\.uniform: options should be among a, b, got "low"$/],
+    [
+      () => init.uniform(x, { a: 2 }),
+      'VALUE',
+      /^init\.uniform: b should be a number from 2 \(a\) on, got 1$/,
+    ],
+    [() => init.uniform(x, { a: -3e38, b: 3e38 }), 'VALUE', /^init\.uniform: b should/],
+    [() => init.uniform(x, { a: '0' }), 'TYPE', /^init\.uniform: a should be a finite number, got "0"$/],
+    [() => init.constant(x), 'TYPE', /^init\.constant: value should be a number, got undefined$/],
+    [() => init.zeros(x, 1), 'TYPE', /^init\.zeros: takes at most 1 argument, got 2/],
+    [() => init.ones(), 'TYPE', /^init\.ones: tensor should be a Tensor, got undefined$/],
+    [
+      () => init.xavierUniform(row),
+      'SHAPE',
+      /^init\.xavierUniform: tensor should have 2 axes or more, .*\[3\]$/,
+    ],
+    [() => init.xavierNormal(x, { gain: -1 }), 'VALUE', /^init\.xavierNormal: gain should/],
+    [() => init.kaimingUniform(row), 'SHAPE', /^init\.kaimingUniform: tensor should have 2 axes or more/],
+    [
+      () => init.kaimingUniform(x, { mode: 'fan_in' }),
+      'VALUE',
+      /mode should be 'fanIn' or 'fanOut', got "fan_in"$/,
+    ],
+    [
+      () => init.kaimingNormal(x, { nonlinearity: 'gelu' }),
+      'VALUE',
+      /nonlinearity should be 'linear' or .*"gelu"$/,
+    ],
+    [
+      () => init.kaimingNormal(x, { a: NaN }),
+      'VALUE',
+      /^init\.kaimingNormal: a should be a finite number, got NaN$/,
+    ],
+  ]
+  for (const [call, code, message] of cases) assertRefuses(call, code, message)
+  assert.deepEqual([...x.data], Array(6).fill(1))
+})
