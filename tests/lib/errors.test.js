@@ -788,6 +788,41 @@ test('only plain objects of known names are options', async () => {
   assert.equal(heapSize(gpt), heap)
 })
 
+test('what PyTorch takes and we do not is an error, and not ignored; what we take has an effect', () => {
+  const rows = gpt.tensor([
+    [0, 1],
+    [2, 3],
+  ])
+  const targets = [0, 1]
+  const attend = new gpt.Attention(config)
+  /** @type {[() => unknown, RegExp][]} */
+  const cases = [
+    [() => new gpt.Softmax(1), /^Softmax: options should be a plain object, got 1$/],
+    [() => rows.max(rows), /^max: options should be a plain object, got a Tensor$/],
+    [() => rows.sum(rows), /^sum: options should be a plain object, got a Tensor$/],
+    [() => attend.forward(row, gpt.ones([1, 1])), /^Attention.forward: options should be .* got a Tensor$/],
+    [() => new gpt.LayerNorm(2, rows), /^LayerNorm: options should be a plain object, got a Tensor$/],
+    [() => rows.add(rows, { alpha: 2 }), /^add: takes at most 1 argument, got 2: a Tensor, an object$/],
+    [() => gpt.zeros([2], { requiresGrad: true }), /^zeros: takes at most 1 argument, got 2/],
+    [() => gpt.randn([2], { std: 0.02 }), /^randn: takes at most 1 argument, got 2/],
+    [() => new gpt.Embedding(3, 2, { paddingIdx: 0 }), /^Embedding: takes at most 2 arguments, got 3/],
+  ]
+  for (const [call, message] of cases) assertRefuses(call, 'TYPE', message)
+  assert.equal(new gpt.ReLU().train(false).training, false)
+  assert.equal(new gpt.Softmax({ dim: 0 }).forward(gpt.zeros([4, 1])).at(0).item(), 0.25)
+  const sum = (/** @type {any} */ loss) => Math.round(loss({ reduction: 'sum' }).item() / loss().item())
+  assert.equal(
+    sum((/** @type {any} */ options) => gpt.crossEntropy(rows, targets, options)),
+    2,
+  )
+  assert.equal(
+    sum((/** @type {any} */ options) => gpt.mse(rows, rows.mul(2), options)),
+    4,
+  )
+  const smooth = gpt.crossEntropy(rows, targets, { labelSmoothing: 0.5 }).item()
+  assert.notEqual(smooth, gpt.crossEntropy(rows, targets).item())
+})
+
 test('options may come from another realm, without a prototype, or frozen', () => {
   const given = [
     runInNewContext('({ dim: 0 })'),

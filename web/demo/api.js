@@ -25,7 +25,10 @@ const CATEGORIES = {
     ...['Tensor', 'arange', 'cat', 'eye', 'full', 'manualSeed', 'ones', 'onesLike', 'rand', 'randn', 'stack'],
     ...['tensor', 'where', 'zeros', 'zerosLike'],
   ],
-  Layers: ['Module'],
+  Layers: [
+    ...['Module', 'dropout', 'embedding', 'init', 'layerNorm', 'linear', 'rmsNorm'],
+    'scaledDotProductAttention',
+  ],
   Training: ['Optimizer', 'clipGradNorm', 'crossEntropy', 'mse', 'noGrad', 'parameter', 'record'],
   Files: ['loadSafetensors', 'loadTorch', 'saveSafetensors'],
 }
