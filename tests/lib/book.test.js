@@ -86,3 +86,12 @@ test('chapter 5: the weights, the losses of 26 steps and the drawn text are PyTo
   const ids = generate(model.eval(), textToTokenIds(startContext), options)
   assert.deepEqual(ids.at(0).toArray(), drawn)
 })
+
+test('the package’s own GPTModel reads what the book’s model wrote', async () => {
+  gpt.manualSeed(1)
+  const model = new GPTModel(CONFIG).eval()
+  const config = { nHeads: CONFIG.nHeads }
+  const own = await gpt.GPTModel.fromPretrained(gpt.saveSafetensors(model), { config })
+  const idx = textToTokenIds('The Walrus and the Carpenter')
+  assert.ok(own.forward(idx).sub(model.forward(idx)).abs().max().item() < 1e-5)
+})
