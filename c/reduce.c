@@ -96,6 +96,7 @@ int gpt_sum_columns(float *sum, const float *x, size_t count, size_t rows, size_
 {
     const int status = gpt_check(sum && x, gpt_fits4(count, rows, cols, 1), part < parts);
     if (status) return status;
+    if (cols == 0) return GPT_OK; /* sum is empty: skip the loop */
     for (size_t k = 0; k < count; k++)
         gpt_column_sums(sum + k * cols, x + k * rows * cols, rows, cols, part, parts);
     return GPT_OK;

@@ -45,6 +45,17 @@ static void pseudo_minimum_and_maximum(void)
     expect_lanes("pmax", wasm_f32x4_pmax(c, d), 2.0f, 2.0f, INFINITY, 3.0f);
 }
 
+/* 0 is larger than -0. */
+static void minimum_and_maximum(void)
+{
+    const v128_t a = vector(NAN, 1.0f, -0.0f, 0.0f), b = vector(1.0f, NAN, 0.0f, -0.0f);
+    expect_lanes("min", wasm_f32x4_min(a, b), NAN, NAN, -0.0f, -0.0f);
+    expect_lanes("max", wasm_f32x4_max(a, b), NAN, NAN, 0.0f, 0.0f);
+    const v128_t c = vector(1.0f, 2.0f, INFINITY, -INFINITY), d = vector(2.0f, 1.0f, 3.0f, 3.0f);
+    expect_lanes("min", wasm_f32x4_min(c, d), 1.0f, 1.0f, 3.0f, -INFINITY);
+    expect_lanes("max", wasm_f32x4_max(c, d), 2.0f, 2.0f, INFINITY, 3.0f);
+}
+
 static void nearest_is_to_even(void)
 {
     expect_lanes("nearest", wasm_f32x4_nearest(vector(0.5f, 1.5f, 2.5f, -2.5f)), 0.0f, 2.0f, 2.0f, -2.0f);
@@ -148,6 +159,7 @@ static void test_simd(void)
 {
     promise("pmin and pmax return the first operand if neither is less than the other",
             pseudo_minimum_and_maximum);
+    promise("min and max are NaN where one operand is, and order zeros by their sign", minimum_and_maximum);
     promise("nearest rounds ties to even and keeps the sign of zero", nearest_is_to_even);
     promise("trunc_sat converts NaN to 0 and saturates", truncation_saturates);
     promise("integer shifts are signed or unsigned as named, and products are modulo 2^32", integers_shift);

@@ -275,6 +275,10 @@ export const OPERATIONS = {
   'gpt.cat': { args: [mostly(kind('inputs')), options({ dim })], needed: 1, weight: 2 },
   'gpt.stack': { args: [mostly(kind('inputs')), options({ dim })], needed: 1, weight: 2 },
   'gpt.where': { args: [tensor, mostly(fc.oneof(kind('tensor'), number)), mostly(kind('tensor'))] },
+  'gpt.maximum': { args: [tensor, mostly(fc.oneof(kind('tensor'), number))] },
+  'gpt.minimum': { args: [tensor, mostly(fc.oneof(kind('tensor'), number))] },
+  'gpt.tril': { args: [tensor, options({ diagonal: dim })], needed: 1 },
+  'gpt.triu': { args: [tensor, options({ diagonal: dim })], needed: 1 },
   'gpt.clipGradNorm': {
     args: [mostly(kind('parameters')), number, options({ errorIfNonfinite: flag })],
     needed: 2,

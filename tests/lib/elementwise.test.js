@@ -1,0 +1,126 @@
+// The larger and the smaller of two tensors, products that broadcast, squares, sine and cosine of large numbers.
+
+/** @import { Tensor } from 'gpt-layers' */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  assertClose,
+  assertNear,
+  assertRefuses,
+  assertSame,
+  golden,
+  gradientOf,
+  loadForTest,
+  unpack,
+  untyped,
+  usedMemory,
+} from './support.js'
+
+const { calls, ties, large } = golden('elementwise')
+const gpt = await loadForTest()
+
+/** @type {Record<string, (...inputs: Tensor[]) => Tensor>} by the names of the golden cases */
+const CALLS = {
+  maximum: (x, y) => gpt.maximum(x, y),
+  minimum: (x, y) => gpt.minimum(x, y),
+  matmul: (x, y) => x.matmul(y),
+  square: (x) => x.pow(2),
+}
+
+for (const operation of Object.keys(CALLS)) {
+  test(`${operation} and its gradient are PyTorch’s, also where operands broadcast`, () => {
+    const cases = calls.filter((/** @type {any} */ one) => one.operation === operation)
+    assert.ok(cases.length > 0)
+    for (const { shapes, out, grads } of cases) {
+      gpt.manualSeed(1)
+      const inputs = shapes.map((/** @type {number[]} */ shape) => gpt.parameter(gpt.randn(shape)))
+      const y = CALLS[operation](...inputs)
+      assertClose(y, out, 1e-6)
+      y.backward(gpt.randn(y.shape))
+      inputs.forEach((/** @type {Tensor} */ x, /** @type {number} */ i) => {
+        assertNear(gradientOf(x), grads[i], 1e-6, `gradient ${i} for ${JSON.stringify(shapes)}`)
+      })
+    }
+  })
+}
+
+test('maximum and minimum take NaN, and halve the gradient where both are equal, as in PyTorch', () => {
+  for (const name of /** @type {const} */ (['maximum', 'minimum'])) {
+    const [x, y] = [ties.x, ties.y].map((one) => gpt.parameter(gpt.tensor(unpack(one))))
+    const found = gpt[name](x, y)
+    const { out, grads } = ties[name]
+    assertSame(found, out)
+    found.backward(gpt.ones([9]))
+    assertSame(gradientOf(x), grads[0])
+    assertSame(gradientOf(y), grads[1])
+  }
+})
+
+test('maximum and minimum take a number, as the second operand', () => {
+  const x = gpt.parameter(gpt.tensor([-1, 0, 2, NaN]))
+  const y = gpt.maximum(x, 0)
+  assert.deepEqual(y.toArray(), [0, 0, 2, NaN])
+  y.backward(gpt.ones([4]))
+  assert.deepEqual(gradientOf(x).toArray(), [0, 0.5, 1, 1])
+  assert.deepEqual(gpt.minimum(gpt.tensor([[1], [3]]), 2).toArray(), [[1], [2]])
+})
+
+test('maximum and minimum name what is wrong', () => {
+  const [wrong, x] = [untyped(gpt), gpt.ones([2, 3])]
+  const disposed = gpt.ones([1])
+  disposed.dispose()
+  for (const name of ['maximum', 'minimum']) {
+    const refuses = (
+      /** @type {any[]} */ args,
+      /** @type {import('gpt-layers').ErrorCode} */ code,
+      /** @type {string} */ text,
+    ) => assertRefuses(() => wrong[name](...args), code, new RegExp(`^${name}: ${text}`))
+    refuses([1, x], 'TYPE', 'x should be a Tensor, got 1$')
+    refuses([x], 'TYPE', 'y should be a Tensor or a number, got undefined$')
+    refuses([x, disposed], 'DISPOSED', 'y should be a live Tensor')
+    refuses([x, gpt.ones([2])], 'SHAPE', 'y should broadcast with shape \\[2, 3\\], got shape \\[2\\]$')
+    refuses([x, x, x], 'TYPE', 'takes at most 2 arguments')
+  }
+})
+
+test('tril and triu are functions, too', () => {
+  const x = gpt.parameter(gpt.ones([3, 3]))
+  assert.deepEqual(gpt.tril(x, { diagonal: -1 }).toArray(), x.tril({ diagonal: -1 }).toArray())
+  assert.deepEqual(gpt.triu(x).toArray(), x.triu().toArray())
+  gpt.tril(x).backward(gpt.ones([3, 3]))
+  assert.deepEqual(gradientOf(x).toArray(), x.detach().tril().toArray())
+  const wrong = untyped(gpt)
+  assertRefuses(() => wrong.tril([[1]]), 'TYPE', /^tril: x should be a Tensor, got an array of 1$/)
+  assertRefuses(() => gpt.triu(gpt.ones([3])), 'SHAPE', /^triu: the tensor should have 2 axes or more/)
+  assertRefuses(() => wrong.triu(x, 1), 'TYPE', /^triu: options should be a plain object, got 1$/)
+})
+
+test('sin and cos of large numbers are right to half a unit in the last place', () => {
+  const x = gpt.tensor(unpack(large.x))
+  for (const name of /** @type {const} */ (['sin', 'cos'])) {
+    const exact = unpack(large[name])
+    x[name]().data.forEach((value, i) => {
+      assert.ok(Math.abs(value - exact[i]) <= 7e-8 * Math.abs(exact[i]), `${name} of ${x.data[i]}: ${value}`)
+    })
+  }
+  assert.deepEqual(gpt.tensor([-0, Infinity]).sin().toArray(), [-0, NaN])
+  assert.deepEqual(gpt.tensor([-0, -Infinity]).cos().toArray(), [1, NaN])
+})
+
+test('sigmoid and silu are right at their ends', () => {
+  const x = gpt.tensor([-Infinity, -1000, -88, 0, 88, Infinity, NaN])
+  const [s, y] = [x.sigmoid().data, x.silu().data]
+  assert.deepEqual([s[0], s[1], s[3], s[4], s[5], s[6]], [0, 0, 0.5, 1, 1, NaN])
+  assert.ok(Math.abs(s[2] / 6.054601895401186e-39 - 1) <= 6e-7)
+  assert.deepEqual([y[0], y[1], y[3], y[4], y[5], y[6]], [NaN, -0, 0, 88, Infinity, NaN])
+})
+
+test('operations that broadcast keep no copies of their inputs', () => {
+  const [x, y, b] = [gpt.ones([64, 1, 64]), gpt.ones([1, 64, 1]), gpt.ones([1, 64, 64])]
+  const mask = gpt.ones([64, 64])
+  const before = usedMemory(gpt)
+  const results = [x.gt(y), gpt.where(mask, x, y), gpt.maximum(x, y), x.matmul(b), x.maskedFill(mask, 0)]
+  const size = 4 * results.reduce((sum, one) => sum + one.size, 0)
+  assert.ok(usedMemory(gpt) - before <= size + 1024, `${usedMemory(gpt) - before} of ${size} bytes`)
+})
