@@ -25,6 +25,9 @@ import type { Tokenizer } from '../words.ts'
 
 const OVER_LAST = { dim: -1, keepdim: true } as const
 
+/** A norm of the model. */
+type Norm = LayerNorm & { scale: Tensor }
+
 /** What may stand in the place of a norm that is off. Its name on the page is in norms.ts. */
 const REPLACEMENTS = {
   /** y = x */
@@ -49,7 +52,7 @@ const REPLACEMENTS = {
       }
       return tensor(y, x.shape)
     }),
-} satisfies Record<string, (norm: LayerNorm, factor: () => number) => Module>
+} satisfies Record<string, (norm: Norm, factor: () => number) => Module>
 
 export type Replacement = keyof typeof REPLACEMENTS
 
@@ -176,7 +179,7 @@ export class Engine {
     const width = model.embDim
     this.#rows = new Float32Array(this.#slots.length * 2 * width)
     this.#choices = this.#slots.map(([parent, name], i) => {
-      const norm: LayerNorm = Reflect.get(parent, name)
+      const norm: Norm = Reflect.get(parent, name)
       const replacements = Object.entries(REPLACEMENTS).map(([key, layerFor]) => [
         key,
         layerFor(norm, () => this.#settings.factor ?? 1).eval(),
