@@ -9,12 +9,14 @@
 
 typedef struct rates {
     v128_t shrink, l2, beta1, add1, beta2, add2, rate, root, eps;
+    int decoupled;
 } rates;
 
 /* The step of n <= 4 weights. */
 GPT_INLINE void step(float *weight, float *mean, float *square, const float *grad, size_t n, const rates *r)
 {
-    const v128_t w = gpt_load(weight, n), g = gpt_multiply_add(r->l2, w, gpt_load(grad, n));
+    const v128_t w = gpt_load(weight, n), slope = gpt_load(grad, n);
+    const v128_t g = r->decoupled ? slope : gpt_multiply_add(r->l2, w, slope);
     const v128_t m = gpt_multiply_add(r->beta1, gpt_load(mean, n), wasm_f32x4_mul(r->add1, g));
     const v128_t v =
         gpt_multiply_add(r->beta2, gpt_load(square, n), wasm_f32x4_mul(wasm_f32x4_mul(r->add2, g), g));
@@ -35,14 +37,15 @@ int gpt_adam_step(float *weight, float *mean, float *square, const float *grad, 
     if (status) return status;
     /* 1 - beta is computed in float64: in float32, 1 - 0.999 has a relative error of 1.3e-5 */
     const rates r = {wasm_f32x4_splat(decoupled ? (float)(1.0 - lr * decay) : 1.0f),
-                     wasm_f32x4_splat(decoupled ? 0.0f : (float)decay),
+                     wasm_f32x4_splat((float)decay),
                      wasm_f32x4_splat((float)beta1),
                      wasm_f32x4_splat((float)(1.0 - beta1)),
                      wasm_f32x4_splat((float)beta2),
                      wasm_f32x4_splat((float)(1.0 - beta2)),
                      wasm_f32x4_splat((float)(lr / correction1)),
                      wasm_f32x4_splat((float)(1.0 / sqrt(correction2))),
-                     wasm_f32x4_splat((float)eps)};
+                     wasm_f32x4_splat((float)eps),
+                     decoupled};
     size_t i = 0;
     for (; i + 4 <= n; i += 4) step(weight + i, mean + i, square + i, grad + i, 4, &r);
     if (n % 4) step(weight + i, mean + i, square + i, grad + i, n % 4, &r);

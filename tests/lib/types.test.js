@@ -79,6 +79,20 @@ loss.backward()
 const isLeaf: boolean = x.detach().requiresGrad
 const optimizers: Optimizer[] = [new gpt.SGD(linear.parameters(), { lr: 0.1 }), new gpt.AdamW(norm.parameters())]
 optimizers[0].lr = gpt.clipGradNorm(norm.parameters(), 1)
+const grouped = new gpt.Adam([{ params: norm.parameters(), weightDecay: 0.1 }, { params: [x], lr: 1 }], { lr: 0.1 })
+grouped.paramGroups[1].betas = [0.9, grouped.paramGroups[0].betas[1]]
+class Descent extends gpt.Optimizer<{ lr: number; factor: number }> {
+  constructor(parameters: readonly Tensor[]) { super(parameters, { lr: 1, factor: 2 }) }
+  protected override stateShapes({ shape }: Tensor) { return { sum: shape } }
+  protected override update(w: Tensor, grad: Tensor, { sum }: gpt.OptimizerState, { lr, factor }: { lr: number; factor: number }) {
+    w.data[0] -= lr * factor * grad.data[0] + sum.data[0]
+  }
+}
+const rates: number[] = new gpt.LambdaLR(new Descent([x]), gpt.cosineWithWarmup({ steps: 9 })).getLastLr()
+new gpt.LambdaLR(grouped, [() => 1, (epoch) => 0.5 ** epoch]).step()
+const checked: boolean = gpt.gradcheck((x, y) => [x.add(y)], [x, y], { eps: 1e-2 })
+loss.backward({ retainGraph: true })
+logits.backward(gpt.ones(logits.shape), { retainGraph: true })
 const tensors: Record<string, Tensor> = gpt.loadSafetensors(gpt.saveSafetensors({ x }))
 const parameters: [string, Tensor][] = norm.namedParameters()
 const text: string = y.toString({ sciMode: false, precision: 2 }) + gpt.build + gpt.threads + data.length + parameters
@@ -91,6 +105,8 @@ gpt.ones(2)
 new gpt.GELU({ approximate: 'erf' })
 // @ts-expect-error lr is missing
 new gpt.SGD(linear.parameters(), { momentum: 0.9 })
+// @ts-expect-error there is no such option of a group
+new gpt.AdamW([{ params: [x], maximize: true }])
 // @ts-expect-error there is no such option
 model.generate([1], { top_k: 2 })
 // @ts-expect-error outFeatures is missing
@@ -98,7 +114,7 @@ new gpt.Linear(5)
 // @ts-expect-error load returns nothing
 const none: typeof gpt = await gpt.load()
 gpt.dispose()
-export { code, loaded, none, sameTypes, isTensor, nothing, isLeaf, tensors, stop, weights, attended, logits, last, twice, reason, scale }
+export { code, loaded, rates, checked, none, sameTypes, isTensor, nothing, isLeaf, tensors, stop, weights, attended, logits, last, twice, reason, scale }
 `
 
 /** Explicit resource management, from TypeScript 5.2 on. */

@@ -26,7 +26,11 @@ export class AdamW extends Adam {
   /**
    * @param parameters such as `model.parameters()`, or an array of groups; each parameter may occur once
    * @example new AdamW(model.parameters(), { lr: 3e-4 })
-   * @example new AdamW([{ params: matrices, weightDecay: 0.1 }, { params: others, weightDecay: 0 }], { lr: 6e-4 })
+   * @example
+   * const parameters = model.parameters()
+   * const matrices = parameters.filter(({ shape }) => shape.length >= 2)
+   * const others = parameters.filter(({ shape }) => shape.length < 2)
+   * new AdamW([{ params: matrices, weightDecay: 0.1 }, { params: others, weightDecay: 0 }], { lr: 6e-4 })
    */
   constructor(parameters: readonly Tensor[] | readonly GivenGroup<AdamWOptions>[], options?: AdamWOptions) {
     checkConstructor(new.target, arguments, 2)

@@ -20,7 +20,7 @@ export interface CosineOptions {
  * @returns a function of the step 0, 1, ..., for `LambdaLR`, or for `optimizer.lr = 6e-4 * factor(i)`
  * @example
  * const factor = gpt.cosineWithWarmup({ warmup: 4, steps: 10, min: 0.1 })
- * ;[0, 3, 4, 7, 10, 99].map((i) => Number(factor(i).toFixed(2))) // [0.2, 0.8, 1, 0.55, 0.1, 0.1]
+ * Array.of(0, 3, 4, 7, 10, 99).map((i) => Number(factor(i).toFixed(2))) // [0.2, 0.8, 1, 0.55, 0.1, 0.1]
  */
 export function cosineWithWarmup(options: CosineOptions): (step: number) => number {
   return named('cosineWithWarmup', arguments, 1, () => {

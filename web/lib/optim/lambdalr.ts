@@ -11,8 +11,9 @@ export type LrFactor = (epoch: number) => number
  * An epoch is what you call `step` after: a step of training, or a pass over the data.
  *
  * @example
+ * const optimizer = new gpt.AdamW(model.parameters(), { lr: 6e-4 })
  * const schedule = new gpt.LambdaLR(optimizer, gpt.cosineWithWarmup({ warmup: 100, steps: 5000 }))
- * loss.backward()
+ * gpt.crossEntropy(model.forward(tokens), targets).backward()
  * optimizer.step()
  * schedule.step()
  */

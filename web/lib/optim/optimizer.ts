@@ -271,7 +271,7 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
     _parameter: Tensor,
     _grad: Tensor,
     _state: OptimizerState,
-    _options: Options & { isFirst: boolean },
+    _options: Options & { isFirst?: boolean },
   ): void {
     throw fail('VALUE', this.constructor.name, 'define update, one step of one parameter')
   }

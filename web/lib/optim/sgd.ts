@@ -85,7 +85,7 @@ export class SGD extends Optimizer<Required<SGDOptions>> {
     parameter: Tensor,
     grad: Tensor,
     { momentum_buffer: buffer }: OptimizerState,
-    { lr, momentum, dampening, weightDecay, nesterov, isFirst }: Required<SGDOptions> & { isFirst: boolean },
+    { lr, momentum, dampening, weightDecay, nesterov, isFirst }: Required<SGDOptions> & { isFirst?: boolean },
   ): void {
     run('gpt_sgd_step', [
       parameter,
