@@ -14,7 +14,8 @@ const classesFrom = (Base) =>
 const namesIn = (table) => [...new Set(Object.keys(table).map((name) => name.split(',')[0]))].sort()
 
 test('the table of layers has every layer that the package exports, and each entry makes what it names', () => {
-  assert.deepEqual(namesIn(LAYERS), classesFrom(gpt.Module))
+  const layers = classesFrom(gpt.Module).filter((name) => name !== 'ModuleList') // it has no forward
+  assert.deepEqual(namesIn(LAYERS), layers)
   for (const [name, make] of Object.entries(LAYERS)) {
     const [layer] = make(gpt, { rows: 1, cols: 2, heads: 1 })
     assert.equal(layer.constructor.name, name.split(',')[0])

@@ -216,7 +216,7 @@ test('a function names a bad argument and says what it expects', () => {
       'VALUE',
       /options should be among eps, got "bias"$/,
     ],
-    [() => rmsNorm(x, []), 'VALUE', /^rmsNorm: shape should have 1 size or more, got \[\]$/],
+    [() => rmsNorm(x, []), 'VALUE', /^rmsNorm: shape should have 1 to 64 sizes, got 0$/],
     [() => rmsNorm(x, 5, q), 'SHAPE', /^rmsNorm: weight should have shape \[5\], got \[2, 3, 4\]$/],
     [
       () => embedding([0], q),

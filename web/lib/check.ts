@@ -121,7 +121,9 @@ export function checkSizes(name: string, value: unknown): number[] {
     checkSize(name, value)
     return [value]
   }
-  if (value.length === 0) throw fail('VALUE', name, 'have 1 size or more', '[]')
+  if (value.length === 0 || value.length > MAX_AXES) {
+    throw fail('VALUE', name, `have 1 to ${MAX_AXES} sizes`, value.length)
+  }
   return Array.from(value, (size, i) => {
     checkSize(`${name}[${i}]`, size)
     return size

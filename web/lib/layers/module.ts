@@ -211,10 +211,7 @@ export class Module {
    * its names.
    */
   namedChildren(): [string, Module][] {
-    const inside = this.ownParts().flatMap<[string, Module]>(([property, part]) =>
-      part instanceof Module ? [[snakeCase(property), part]] : [],
-    )
-    return firstNames(inside)
+    return Module.#children(this)
   }
 
   /** @returns the layers directly inside, in the order of `namedChildren` */
@@ -250,8 +247,8 @@ export class Module {
    */
   apply(fn: (module: Module) => void): this {
     checkFunction('fn', fn)
-    this.modules() // throws where a layer contains itself
-    for (const module of this.children()) module.apply(fn)
+    namedModules(this) // throws where a layer contains itself
+    for (const [, module] of Module.#children(this)) module.apply(fn)
     fn(this)
     return this
   }
@@ -471,6 +468,15 @@ export class Module {
   /** @internal */
   [Symbol.dispose](): void {
     this.dispose()
+  }
+
+  static #children(root: Module): [string, Module][] {
+    const inside = root
+      .ownParts()
+      .flatMap<[string, Module]>(([property, part]) =>
+        part instanceof Module ? [[snakeCase(property), part]] : [],
+      )
+    return firstNames(inside)
   }
 
   static #setTraining<M extends Module>(root: M, training: boolean): M {
