@@ -132,6 +132,7 @@ export const TENSOR_OPERATIONS = {
   softmax: (x) => x.softmax({ dim: 0 }),
   logSoftmax: (x) => x.logSoftmax({ dim: 0 }),
   where: (x, y, _, gpt) => gpt.where(x.gt(y), x, y.at(0)),
+  ne: (x, y) => x.mul(x.ne(y)),
   maximum: (x, y, _, gpt) => gpt.maximum(x, y),
   minimum: (x, y, _, gpt) => gpt.minimum(x, y.at(0)),
   maskedFill: (x, y) => x.maskedFill(y.at(0).le(1), -1),
