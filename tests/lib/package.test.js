@@ -212,9 +212,9 @@ test('an app downloads only the build that it runs, and of the rest what it impo
   layerNormSize = sizeOf(layerNorm)
 })
 
-test('an app pays at most 81 kB gzipped for everything, 60 for LayerNorm', { skip: otherCompiler }, () => {
-  assert.ok(downloadSize <= 81_000, `${downloadSize} bytes`)
-  assert.ok(layerNormSize <= 60_000, `${layerNormSize} bytes`)
+test('an app pays at most 90 kB gzipped for everything, 65 for LayerNorm', { skip: otherCompiler }, () => {
+  assert.ok(downloadSize <= 90_000, `${downloadSize} bytes`)
+  assert.ok(layerNormSize <= 65_000, `${layerNormSize} bytes`)
 })
 
 /**
