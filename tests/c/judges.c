@@ -851,13 +851,14 @@ void judge_adam(const trial *t)
                  correction1 = t->c.v[5], correction2 = t->c.v[6];
     const double l2 = t->c.v[7] == 0.0 ? t->c.v[4] : 0.0;
     for (size_t i = 0; i < t->n[0]; i++) {
-        const double w = fabs((double)BEFORE(0)[i]), g = fabs((double)FLOATS_OF(3)[i]) + l2 * w;
+        const double w = fabs((double)BEFORE(0)[i]),
+                     g = fabs((double)FLOATS_OF(3)[i]) + (l2 == 0.0 ? 0.0 : l2 * w);
         const double m = beta1 * fabs((double)BEFORE(1)[i]) + (1.0 - beta1) * g,
                      v = beta2 * (double)BEFORE(2)[i] + (1.0 - beta2) * g * g;
         /* where grad and l2 · weight cancel, the square has few digits, and so has the step */
         const double square = l2 == 0.0 ? v : fmax(0.0, (double)EXPECTED(2)[i] - 8.0 * u * v);
         const double step = lr / correction1 * m / (sqrt(square / correction2) + eps);
-        const double lost = square == v ? 1.0 : v / square;
+        const double lost = square == v || step == 0.0 ? 1.0 : v / square;
         if (w + m + v + g * g + lr / correction1 * m > 1e37) continue;
         expect_within("mean", i, (double)FLOATS_OF(1)[i], (double)EXPECTED(1)[i],
                       8.0 * u * m + 4.0 * smallest);

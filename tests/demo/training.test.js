@@ -83,7 +83,7 @@ const CLAIMS = /** @type {[string, number, (found: ReturnType<typeof train>) => 
   [
     'Only the GPT with norms learns. Without them the loss explodes.',
     STEPS,
-    ({ answers, ...loss }) => answers.with === ANSWER && loss.with < 0.4 && loss.without > 1000,
+    ({ answers, ...loss }) => answers.with === ANSWER && loss.with < GUESSING / 3 && loss.without > 1000,
   ],
   [
     'From weights as small as GPT-2’s, the GPT with norms learns much faster: its loss is below a third.',
@@ -129,7 +129,7 @@ test('the page shows the losses and answers of the same training; its guess show
   await click(page, '#training .guess button')
   await untilTrained(page)
   assert.match(await text(page, '#training .finding'), /^Only the GPT with norms learns/)
-  assert.equal((LARGE.rate / SMALL.rate).toFixed(6), '15.000000') // as the question says
+  assert.equal((LARGE.rate / SMALL.rate).toFixed(6), '20.000000') // as the question says
   assert.deepEqual((await answers(page)).slice(3), [
     ...[names[0], spaced(ANSWER), `loss ${large.with.toFixed(2)}`],
     ...[names[1], spaced(large.answers.without), 'loss over 1000'],
