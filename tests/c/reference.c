@@ -515,8 +515,8 @@ void gpt_crossentropy_forward_ref(float *loss, float *max, float *sum, const flo
         loss[r] = 0.0f;
         if (targets[r] == GPT_IGNORE) continue;
         /* -log softmax(x)[target], and its mean over all classes */
-        const double target = log(s) + m - (double)x[targets[r]];
-        for (size_t c = 0; c < cols; c++) mean += (log(s) + m - (double)x[c]) / (double)cols;
+        const double target = log(s) + (m - (double)x[targets[r]]);
+        for (size_t c = 0; c < cols; c++) mean += (log(s) + (m - (double)x[c])) / (double)cols;
         /* not 0 · ∞ */
         loss[r] = (float)(smoothing > 0.0f ? (1.0 - (double)smoothing) * target + (double)smoothing * mean
                                            : target);
