@@ -53,65 +53,24 @@ GPT_INLINE int binary(v128_t (*operation)(v128_t, v128_t), float *y, const float
     return GPT_OK;
 }
 
-int gpt_add(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
-            size_t b_row, size_t b_col)
-{
-    return binary(add, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
-}
+/* Defines a function of gpt_layers.h: y = operation(a, b). */
+#define BINARY(function, operation)                                                                          \
+    int function(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,           \
+                 size_t a_col, size_t b_row, size_t b_col)                                                   \
+    {                                                                                                        \
+        return binary(operation, y, a, b, rows, cols, a_row, a_col, b_row, b_col);                           \
+    }
 
-int gpt_sub(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
-            size_t b_row, size_t b_col)
-{
-    return binary(sub, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
-}
-
-int gpt_mul(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
-            size_t b_row, size_t b_col)
-{
-    return binary(mul, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
-}
-
-int gpt_div(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
-            size_t b_row, size_t b_col)
-{
-    return binary(divide, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
-}
-
-int gpt_maximum(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
-                size_t a_col, size_t b_row, size_t b_col)
-{
-    return binary(maximum, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
-}
-
-int gpt_minimum(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row,
-                size_t a_col, size_t b_row, size_t b_col)
-{
-    return binary(minimum, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
-}
-
-int gpt_eq(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
-           size_t b_row, size_t b_col)
-{
-    return binary(equal, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
-}
-
-int gpt_ne(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
-           size_t b_row, size_t b_col)
-{
-    return binary(unequal, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
-}
-
-int gpt_lt(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
-           size_t b_row, size_t b_col)
-{
-    return binary(less, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
-}
-
-int gpt_le(float *y, const float *a, const float *b, size_t rows, size_t cols, size_t a_row, size_t a_col,
-           size_t b_row, size_t b_col)
-{
-    return binary(at_most, y, a, b, rows, cols, a_row, a_col, b_row, b_col);
-}
+BINARY(gpt_add, add)
+BINARY(gpt_sub, sub)
+BINARY(gpt_mul, mul)
+BINARY(gpt_div, divide)
+BINARY(gpt_maximum, maximum)
+BINARY(gpt_minimum, minimum)
+BINARY(gpt_eq, equal)
+BINARY(gpt_ne, unequal)
+BINARY(gpt_lt, less)
+BINARY(gpt_le, at_most)
 
 int gpt_where(float *y, const float *condition, const float *a, const float *b, size_t rows, size_t cols,
               size_t condition_row, size_t condition_col, size_t a_row, size_t a_col, size_t b_row,
