@@ -47,7 +47,7 @@ export interface AttentionConfig {
 }
 
 /**
- * Causal attention of each head: y from qkv, on the tape, and the weights where they are wanted.
+ * Causal attention of each head: computes y from qkv and records it, and computes the weights if they are wanted.
  *
  * @param y [..., tokens, heads · size], to be written
  * @param qkv [..., tokens, 3 · heads · size]
@@ -119,13 +119,9 @@ export function scaledDotProductAttention(
       throw fail('SHAPE', 'v', `end in [${keys}, n], as k has ${keys} keys`, v.shape)
     const outer = broadcast(leading(q.shape, 2), leading(k.shape, 2), "k's leading axes")
     broadcast(outer, leading(v.shape, 2), "v's leading axes")
-    const given = checkOptions<ScaledDotProductAttentionOptions>(options, {
-      attnMask: undefined,
-      isCausal: undefined,
-      dropout: undefined,
-      scale: undefined,
-    })
-    const { attnMask, isCausal = false, dropout = 0, scale = 1 / Math.sqrt(size) } = given
+    const defaults = { attnMask: undefined, isCausal: false, dropout: 0, scale: undefined }
+    const given = checkOptions<ScaledDotProductAttentionOptions & typeof defaults>(options, defaults)
+    const { attnMask, isCausal, dropout, scale = 1 / Math.sqrt(size) } = given
     checkBoolean('isCausal', isCausal)
     checkProbability('dropout', dropout)
     checkNumber('scale', scale, 'a number', () => true)
@@ -142,10 +138,10 @@ export function scaledDotProductAttention(
         attend(y, cat([scaled, k, v], { dim: -1 }), null, [sizeOf(outer), queries, 1, size], dropout)
         return y
       }
-      const scores = q.mul(scale).matmul(k.transpose(-2, -1))
-      const later = isCausal ? ones([queries, keys]).triu({ diagonal: 1 }) : null
-      const masked = later ? scores.maskedFill(later, -Infinity) : attnMask ? scores.add(attnMask) : scores
-      return drop(masked.softmax(), dropout).matmul(v)
+      let scores = q.mul(scale).matmul(k.transpose(-2, -1))
+      if (isCausal) scores = scores.maskedFill(ones([queries, keys]).triu({ diagonal: 1 }), -Infinity)
+      if (attnMask) scores = scores.add(attnMask)
+      return drop(scores.softmax(), dropout).matmul(v)
     })
   })
 }

@@ -18,6 +18,7 @@ import { fail, GptLayersError, withName } from '../errors.ts'
 import { heap } from '../runtime/runtime.ts'
 import { checkOperand, checkTensor } from '../tensor/check.ts'
 import { type Matrices, type Matrix, evenGroups, GROUP_SIZE, Int8Weight } from '../tensor/int8weight.ts'
+import { snakeCase } from '../tensor/pyformat.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { type LoadedKeys, areFinite, loadDict, notFinite } from './load.ts'
 import { printLayer } from './print.ts'
@@ -540,12 +541,6 @@ export function namedModules(
         : [],
     )
   return [[path, module], ...inside]
-}
-
-/** The name of a property in a state dict: running_mean for runningMean. Other names stay, such as W_query. */
-function snakeCase(name: string): string {
-  if (!/^[a-z][a-zA-Z0-9.]*$/.test(name)) return name
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
 /** Keeps each value once, under the first of its names. */

@@ -2,6 +2,7 @@
 
 import { checkArray, checkObject, checkOptions } from '../check.ts'
 import { checkTensorOf } from '../tensor/check.ts'
+import { snakeCase } from '../tensor/pyformat.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { checkParameters } from './parameters.ts'
 
@@ -36,7 +37,7 @@ export function makeGroups<Options extends object>(
   })
 }
 
-/** A group whose options can be set, but none added: a misspelled one is an error of JavaScript. */
+/** Makes a group. Its options can be set, but none can be added: setting a misspelled one is a TypeError. */
 function sealed<Options extends object>(params: readonly Tensor[], options: Options): ParamGroup<Options> {
   const copies = Object.entries(options).map(([key, value]) => [
     key,
@@ -50,8 +51,7 @@ function sealed<Options extends object>(params: readonly Tensor[], options: Opti
 export const GROUPS = 'param_groups.'
 
 /** The name of an option of group i, PyTorch's: `param_groups.0.weight_decay` for weightDecay. */
-const nameOf = (i: number, option: string): string =>
-  `${GROUPS}${i}.${option.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`
+const nameOf = (i: number, option: string): string => `${GROUPS}${i}.${snakeCase(option)}`
 
 /** The names of a group's options. */
 export const namesOf = (group: object, i: number): string[] =>

@@ -16,7 +16,7 @@ export interface PickOptions {
   index: Indices
 }
 
-/** y = x with index[...] in place of the index along the axis; dx adds dy up at each element that was taken */
+/** With dim 1: y[i][j] = x[i][index[i][j]]. dx is the sum of dy over all uses of an element */
 export function gather(x: Tensor, options: PickOptions): Tensor {
   const { axis, indices, shape } = checkPick(x, options)
   const sizes = x.shape.length === 0 ? [1] : x.shape
@@ -28,7 +28,7 @@ export function gather(x: Tensor, options: PickOptions): Tensor {
   return pick(x, placesOf(sizes, axis, indices, own), shape)
 }
 
-/** y = the parts of x at each index of the axis; dx adds dy up at each part that was taken */
+/** With dim 1: y[i][j] = x[i][index[j]]. dx is the sum of dy over all uses of an element */
 export function indexSelect(x: Tensor, options: PickOptions): Tensor {
   const { axis, indices, shape } = checkPick(x, options)
   if (shape.length > 1) throw fail('SHAPE', 'index', 'have 1 axis', shape)

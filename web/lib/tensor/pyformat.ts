@@ -1,4 +1,4 @@
-// Python's text of a float32 with a given number of digits. JavaScript's toFixed and toExponential differ in
+// How Python spells names and numbers. JavaScript's toFixed and toExponential differ from Python's formats in
 // two ways: they round a tie up where Python rounds it to the even digit, and toFixed turns to e-notation
 // from 1e21 on.
 
@@ -59,4 +59,10 @@ function roundHalfToEven(x: number, decimals: number, write: (more: number) => s
   // rounding; after an odd digit, rounding up is.
   const [, even, power = ''] = /^([\d.]*[02468])\.?5(e.*)?$/.exec(write(1)) ?? []
   return even === undefined ? write(0) : even + power
+}
+
+/** The name of a property in a state dict: running_mean for runningMean. Other names stay, such as W_query. */
+export function snakeCase(name: string): string {
+  if (!/^[a-z][a-zA-Z0-9.]*$/.test(name)) return name
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }

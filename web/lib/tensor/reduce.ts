@@ -7,7 +7,7 @@ import { checkLive } from './check.ts'
 import { repeat } from './elementwise.ts'
 import { pick, placesOf } from './pick.ts'
 import { temporary } from './scope.ts'
-import { axisOf, checkAxes, checkAxis, checkIndexed, sizeOf } from './shape.ts'
+import { axisOf, checkAxes, checkAxis, checkIndexed, rowBegin, sizeOf } from './shape.ts'
 import { record } from './tape.ts'
 import { Tensor } from './tensor.ts'
 
@@ -100,7 +100,7 @@ export function prod(x: Tensor, options?: AxisReduction): Tensor {
   // All elements are one axis.
   const { size, outer, inner } = along.isAll ? axisOf([x.size], 0) : axisOf(shape, along.axes[0] ?? 0)
   const eachRow = (visit: (begin: number, row: number) => void) => {
-    for (let row = 0; row < outer * inner; row++) visit((row - (row % inner)) * size + (row % inner), row)
+    for (let row = 0; row < outer * inner; row++) visit(rowBegin(row, size, inner), row)
   }
   const y = Tensor.empty(resultShape(shape, along))
   const [from, to] = [x.data, y.data]
@@ -140,7 +140,7 @@ export function cumsum(x: Tensor, options: CumsumOptions): Tensor {
     const [from, to] = [whole.data, y.data]
     const step = isFromEnd ? -inner : inner
     for (let row = 0; row < outer * inner; row++) {
-      const first = (row - (row % inner)) * size + (row % inner)
+      const first = rowBegin(row, size, inner)
       let sum = 0
       let at = isFromEnd ? first + (size - 1) * inner : first
       for (let i = 0; i < size; i++, at += step) {
@@ -232,9 +232,10 @@ interface AlongOne extends Along {
 
 /** @param options as the user gave them */
 function checkOne(x: Tensor, options: AxisReduction | undefined): AlongOne {
-  const { dim } = checkOptions<AxisReduction>(options, DEFAULTS)
+  const given = checkOptions<AxisReduction>(options, DEFAULTS)
+  const { dim } = given
   if (dim !== undefined) checkAxis('dim', dim, x.shape.length)
-  return { ...checkReduction(x, options), isAll: dim === undefined }
+  return { ...checkReduction(x, given), isAll: dim === undefined }
 }
 
 /** @param options as the user gave them */

@@ -78,6 +78,15 @@ export const axisOf = (
   inner: sizeOf(shape.slice(axis + 1)),
 })
 
+/**
+ * @param row the number of a row along an axis, in row-major order of the other axes
+ * @param size of the axis
+ * @param inner how many elements are after the axis, and so how far a step along it moves
+ * @returns where the row begins among all elements
+ */
+export const rowBegin = (row: number, size: number, inner: number): number =>
+  (row - (row % inner)) * size + (row % inner)
+
 /** Float32 holds all integers up to this one. */
 export const MAX_INTEGER = 2 ** 24
 

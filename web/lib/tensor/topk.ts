@@ -2,7 +2,7 @@ import { checkBoolean, checkInteger, checkOptions } from '../check.ts'
 import { checkLive } from './check.ts'
 import { pick } from './pick.ts'
 import type { Extremes } from './reduce.ts'
-import { axisOf, checkAxis, checkIndexed } from './shape.ts'
+import { axisOf, checkAxis, checkIndexed, rowBegin } from './shape.ts'
 import { Tensor } from './tensor.ts'
 
 export interface TopkOptions {
@@ -28,20 +28,19 @@ export function topk(x: Tensor, k: number, options?: TopkOptions): Extremes {
   const row = new Float32Array(size)
   const sign = given.largest ? 1 : -1 // the smallest are the largest of -x
   for (let i = 0; i < outer * inner; i++) {
-    const column = i % inner
-    const before = i - column
+    const [inWhole, inBest] = [rowBegin(i, size, inner), rowBegin(i, k, inner)]
     const nans: number[] = []
     for (let j = 0; j < size; j++) {
-      row[j] = sign * from[before * size + column + j * inner]
+      row[j] = sign * from[inWhole + j * inner]
       if (Number.isNaN(row[j])) nans.push(j)
     }
     // `largest` leaves out NaN, which is the largest in PyTorch.
     const others = largest(row, k)
     const best = given.largest ? [...nans, ...others] : [...others, ...nans]
     for (let j = 0; j < k; j++) {
-      const place = before * k + column + j * inner
+      const place = inBest + j * inner
       to[place] = best[j]
-      places[place] = before * size + column + best[j] * inner
+      places[place] = inWhole + best[j] * inner
     }
   }
   return { values: pick(x, places, indices.shape), indices }
