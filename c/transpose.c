@@ -1,7 +1,8 @@
 /* Swaps two neighboring axes. Every other order of axes is a sequence of such swaps.
  *
- * Without an inner axis: tiles of 4 x 4 elements in registers, over ROWS_PER_BLOCK rows at a time, so that their
- * cache lines, of 16 columns each, are still there for the next columns.
+ * Without an inner axis, a matrix is transposed in tiles of 4 x 4 elements, in registers. A cache line has 16
+ * columns. The tiles of ROWS_PER_BLOCK rows come first, so that these rows' cache lines are still in the cache
+ * for the next columns.
  *
  * Bound by memory.
  */

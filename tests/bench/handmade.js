@@ -84,7 +84,7 @@ class Block extends gpt.Module {
 }
 
 const config = { embDim: DIM, nHeads: HEADS, contextLength: 1024 }
-/** @type {Record<string, { columns: number, make: (tokens: number) => [gpt.Module, gpt.Module] }>} by hand, built in */
+/** @type {Record<string, { columns: number, make: (tokens: number) => [gpt.Module, gpt.Module] }>} makes the layer typed by hand, and the built-in one */
 const LAYERS = {
   block: { columns: DIM, make: (tokens) => [new Block(tokens), new gpt.TransformerBlock(config)] },
   attention: { columns: DIM, make: (tokens) => [new Attention(tokens), new gpt.Attention(config)] },

@@ -24,7 +24,7 @@ const source = program.getSourceFile(path)
 assert.ok(source)
 const moduleSymbol = checker.getSymbolAtLocation(source)
 assert.ok(moduleSymbol)
-/** What the package exports, without types. */
+/** The values that the package exports, by name; no types. */
 const exported = new Map(
   checker
     .getExportsOfModule(moduleSymbol)

@@ -16,7 +16,7 @@ export interface DropoutOptions {
 
 /**
  * Each element is 0 with probability p, otherwise divided by 1 - p, as torch's F.dropout: the layer Dropout
- * as a function. The mask is drawn as the layer's, and is not PyTorch's.
+ * as a function. The masks are those of the layer. They are not PyTorch's.
  *
  * @param x any shape, not modified
  * @returns a tensor of x's shape; where nothing is dropped, on x's memory

@@ -22,7 +22,7 @@ export interface LayerNormOptions {
   eps?: number
   /** whether there is a shift, which PyTorch calls bias; true by default */
   bias?: boolean
-  /** false: there is no scale and no shift, so y is only normalized; true by default */
+  /** whether there are a scale and a shift; true by default. With false, x is only normalized */
   elementwiseAffine?: boolean
 }
 

@@ -5,8 +5,9 @@ import { Module } from './module.ts'
 import { printList } from './print.ts'
 
 /**
- * A list of layers, as PyTorch's nn.ModuleList. It has no `forward`: yours calls the layers. In a state dict
- * they are `layers.0`, `layers.1`, ... An array of layers as a property does the same.
+ * A list of layers, as PyTorch's nn.ModuleList. It has no `forward`: the layer that has the list calls the
+ * layers in it. In a state dict they are `layers.0`, `layers.1`, ... An array of layers as a property does the
+ * same.
  *
  * @example
  * const heads = new ModuleList([new gpt.Linear(3, 2), new gpt.Linear(3, 2)])

@@ -48,7 +48,7 @@ export class Adam extends Optimizer<Required<AdamOptions>> {
   /** @internal */
   static override readonly ownName: string = 'Adam'
 
-  /** weightDecay by default, and whether it is apart from the gradient. @internal */
+  /** The default of weightDecay, and whether the decay is decoupled from the gradient, as in AdamW. @internal */
   static readonly decay = { weightDecay: 0, isDecoupled: false }
 
   /**

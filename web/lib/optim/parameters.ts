@@ -30,7 +30,7 @@ export function checkParameters(
 }
 
 /**
- * The gradient of a parameter; null for one that has none, which optimizers and clipping leave out as PyTorch
+ * The gradient of a parameter, or null if it has none. Optimizers and clipping skip such a parameter, as PyTorch
  * does.
  *
  * @param i its place among all parameters

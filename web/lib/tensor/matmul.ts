@@ -32,7 +32,8 @@ export function matmul(a: Tensor, b: Tensor): Tensor {
 }
 
 /**
- * One product of a kernel for each matrix; where b's matrix is the same for some neighbors of a, one for these.
+ * Calls the kernel once for each matrix of a. Neighboring matrices of a that are multiplied by the same matrix
+ * of b take one call together.
  *
  * @param a [..., rows, inner]
  * @param b [..., inner, cols]; the leading axes broadcast

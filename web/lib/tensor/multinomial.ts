@@ -13,9 +13,9 @@ export interface MultinomialOptions {
 }
 
 /**
- * Draws indices with given probabilities, as torch.multinomial: those that PyTorch 1.13 draws on the CPU. Two
- * kinds of PyTorch draw others: those that take exponential numbers from Intel's MKL, without replacement; and
- * newer versions for n = 1 with replacement, which they draw as without.
+ * Draws indices with given probabilities, as torch.multinomial. They are the indices that PyTorch 1.13 draws on
+ * the CPU. In two cases another PyTorch may draw other indices: without replacement, if it was built with Intel's
+ * MKL; and for n = 1 with replacement, if it is newer.
  *
  * @param probabilities [classes] or [rows, classes]: finite numbers >= 0, not all 0; their sum need not be 1
  * @param n how many from each row. Without replacement, at most its elements above 0

@@ -776,7 +776,7 @@ export class Tensor {
   }
 
   /**
-   * The same elements, but `value` where the mask is not 0, as PyTorch's masked_fill: the mask of attention, say.
+   * Replaces each element by `value` where the mask is not 0, as PyTorch's masked_fill. Attention's mask does so.
    *
    * @param mask broadcast as in PyTorch. It has no gradient
    * @param value may be -Infinity
@@ -1025,7 +1025,7 @@ export class Tensor {
   }
 
   /**
-   * The elements, but `min` for those below it and `max` for those above, as torch.clamp. NaN stays.
+   * Limits each element to the range from `min` to `max`, as torch.clamp. NaN stays NaN.
    *
    * @throws {GptLayersError} VALUE where neither is given
    * @example gpt.tensor([-2, 0.5, 2]).clamp({ min: -1, max: 1 }).toArray() // [-1, 0.5, 1]

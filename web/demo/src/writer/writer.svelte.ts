@@ -69,8 +69,8 @@ export class Writer {
   }
 
   /**
-   * Loads another model in a worker of its own, and writes with it. Until it is loaded, the model before writes
-   * on. If loading fails and no model writes, the stories' model is loaded.
+   * Loads another model in a new worker, then writes with it. Until then the previous model goes on writing. If
+   * loading fails and there is no previous model, the stories' model is loaded.
    */
   async use(
     source: Source,
