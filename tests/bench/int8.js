@@ -2,6 +2,7 @@
 //   node tests/bench/int8.js                   random weights of GPT-2 124M's shape, also with large columns
 //   node tests/bench/int8.js FILE TOKENS.json  a model in float32, on token ids [[...], ...]
 // --groups 32,64,128,Infinity: the groups that are tried.
+// --only REGEX: the random models whose title matches.
 
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -10,37 +11,68 @@ import { logitsInFloat64 } from '../lib/float64.js'
 
 await gpt.load({ build: 'simd' })
 const { values: options, positionals } = parseArgs({
-  options: { groups: { type: 'string', default: '32,64,128,Infinity' } },
+  options: {
+    groups: { type: 'string', default: '32,64,128,Infinity' },
+    only: { type: 'string', default: '' },
+  },
   allowPositionals: true,
 })
 const [path, tokensPath] = positionals
 
-/** Every input of which the weights become 50 times as large. @param {number} i */
-const isLarge = (i) => i % 251 === 138
+/** Makes the weights of some inputs larger. @typedef {(model: gpt.GPTModel) => void} Outliers */
+
+/**
+ * @param {Float32Array} weight
+ * @param {(at: number) => number} inputOf the input of an element
+ * @param {(input: number) => boolean} isLarge
+ * @param {number} factor
+ */
+function grow(weight, inputOf, isLarge, factor) {
+  for (let at = 0; at < weight.length; at++) if (isLarge(inputOf(at))) weight[at] *= factor
+}
+
+/** @type {Outliers} */
+const everyWeight = (model) => {
+  const isLarge = (/** @type {number} */ i) => i % 251 === 138
+  grow(model.tokEmb.weight.data, (at) => at % 768, isLarge, 50)
+  for (const { attn, ff } of model.trfBlocks) {
+    for (const { weight, nf } of [attn.cAttn, attn.cProj])
+      grow(weight.data, (at) => Math.floor(at / nf), isLarge, 50)
+    for (const { weight, inFeatures } of [ff.layers[0], ff.layers[2]])
+      grow(weight.data, (at) => at % inFeatures, isLarge, 50)
+  }
+}
+
+/** @type {Outliers} GPT-2's c_fc is the first Linear of a FeedForward. */
+const tenthOfCFc = (model) => {
+  for (const { ff } of model.trfBlocks)
+    grow(
+      ff.layers[0].weight.data,
+      (at) => at % 768,
+      (i) => i % 10 === 0,
+      20,
+    )
+}
 
 /** The models. */
 const VARIANTS = path
-  ? [{ title: path, tieWeights: false, isScaled: false }]
+  ? [{ title: path, tieWeights: false }]
   : [
-      { title: 'random weights', tieWeights: false, isScaled: false },
-      { title: 'random weights, tied', tieWeights: true, isScaled: false },
-      { title: 'random weights, tied, every 251st input times 50', tieWeights: true, isScaled: true },
+      { title: 'random weights', tieWeights: false },
+      { title: 'random weights, tied', tieWeights: true },
+      { title: 'random weights, tied, every 251st input times 50', tieWeights: true, outliers: everyWeight },
+      { title: 'random weights, tied, every tenth of c_fc times 20', tieWeights: true, outliers: tenthOfCFc },
     ]
 
-/** @param {typeof VARIANTS[number]} variant @returns {Promise<gpt.GPTModel>} the same at each call */
-async function newModel({ tieWeights, isScaled }) {
+/**
+ * @param {{ tieWeights: boolean, outliers?: Outliers }} variant
+ * @returns {Promise<gpt.GPTModel>} the same at each call
+ */
+async function newModel({ tieWeights, outliers }) {
   if (path) return gpt.GPTModel.fromPretrained(readFileSync(path))
   gpt.manualSeed(7)
   const model = new gpt.GPTModel({ ...gpt.GPT_CONFIG_124M, tieWeights }).eval()
-  if (!isScaled) return model
-  const grow = (/** @type {Float32Array} */ data, /** @type {(at: number) => number} */ inputOf) => {
-    for (let at = 0; at < data.length; at++) if (isLarge(inputOf(at))) data[at] *= 50
-  }
-  grow(model.tokEmb.weight.data, (at) => at % 768)
-  for (const { attn, ff } of model.trfBlocks) {
-    for (const { weight, nf } of [attn.cAttn, attn.cProj]) grow(weight.data, (at) => Math.floor(at / nf))
-    for (const layer of [ff.layers[0], ff.layers[2]]) grow(layer.weight.data, (at) => at % layer.inFeatures)
-  }
+  outliers?.(model)
   return model
 }
 
@@ -91,7 +123,7 @@ function compare(expected, actual, vocabSize) {
 
 const percent = (/** @type {number} */ x, digits = 2) => `${(100 * x).toFixed(digits)} %`
 
-for (const variant of VARIANTS) {
+for (const variant of VARIANTS.filter(({ title }) => RegExp(options.only).test(title))) {
   console.log(variant.title)
   const rows = tokens()
   const float = await newModel(variant)
