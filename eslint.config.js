@@ -53,7 +53,7 @@ const ONLY = [
     files: ['web/lib/runtime/memory.ts'],
   },
   {
-    selector: 'CallExpression[callee.property.name=/^gpt_(?!.*_size$|is_relaxed$|stack_set$)/]',
+    selector: 'CallExpression[callee.property.name=/^gpt_(?!.*_size$|is_relaxed$|dot_is_fast$|stack_set$)/]',
     message: 'Kernels are called by run of runtime.ts only.',
     files: [],
   },

@@ -27,6 +27,7 @@ int gpt_attention_with(const gpt_cache *cache, float *y, float *keys, float *val
         gpt_head a = gpt_head_of(qkv, n, tokens, heads, size, 0, 0.0f);
         a.past = past;
         a.cache_step = in_group * cache->value_piece;
+        a.dot = cache->dot;
         gpt_head added = a;
         for (size_t h = 0; h < some; h++, added.k += size, added.v += size)
             cache->append(keys_n + h * cache->key_piece, values_n + h * cache->value_piece, &added);

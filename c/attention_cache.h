@@ -25,6 +25,7 @@ typedef struct gpt_cache {
     size_t head_size;              /* floats of a head, all its pieces */
     size_t key_piece, value_piece; /* floats of a piece */
     size_t scratch_size;           /* floats of scratch for each part */
+    int dot;                       /* in int8: the inner loop, see int8.h */
     /* Appends one head's new keys and values, which are at a->k and a->v. keys and values begin with the
      * head's first piece. */
     void (*append)(float *keys, float *values, const gpt_head *a);

@@ -3,23 +3,26 @@
  *   k[j,c] ≈ key_scale[j] · key[j,c]           a scale for each token and head, the largest |k[j,c]| / 127
  *   v[j,c] ≈ value_scale[j] · value[j,c]
  *
- * The query, and each block of 32 tokens' weights, become int16, q and p, with a step like a scale:
+ * The query, and each block of 32 tokens' weights, become integers of 14 bits, q and p, with a step like a
+ * scale:
  *
- *   score[j] = step · key_scale[j] / √size · Σ_c q[c] · key[j,c]
+ *   score[j] = step · key_scale[j] / √size · Σ_c q[c] · key[j,c]     |q| <= 8191
  *   w        = softmax(score), in float32
- *   y[c]     = Σ over blocks of step · Σ_j p[j] · value[j,c]     with step · p[j] ≈ w[j] · value_scale[j]
+ *   y[c]     = Σ over blocks of step · Σ_j p[j] · value[j,c]         step · p[j] ≈ w[j] · value_scale[j], p >= 0
  *
- * The sums over c and j are exact in int32, and no float32 operation is fused. So y has the same bits in both
- * builds, and does not depend on the parts or on how a text is cut into calls.
+ * The sums over c and j are exact in int32, by one of the two loops of int8.h, and no float32 operation is
+ * fused. So y has the same bits in both builds and by both loops, and does not depend on the parts or on how a
+ * text is cut into calls.
  *
- *   keys    [batch][2 groups][blocks][heads]{ key [2⌈size/4⌉][32 tokens][2 columns], scales [32] }
- *   values  [batch][2 groups][blocks][heads]{ scales [32], value [⌈size/32⌉][16][32 columns][2 tokens] }
+ *   keys    [batch][2 groups][blocks][heads]{ panel of 32 tokens and `size` columns, scales [32],
+ *                                             for `dot` only: sums [32], Σ_c key[j,c], int16 }
+ *   values  [batch][2 groups][blocks][heads]{ scales [32], ⌈size / 32⌉ panels of 32 columns and 32 tokens }
  *
- * blocks = ⌈capacity / 32⌉, and heads are those of the group. A block is read from its beginning to its end,
- * since a jump costs a miss. Its 64 bytes of [32][2] are 4 vectors; a vector is eight int16 with two values
- * each, 256 · high + low, and gpt_int8_byte_at says which. int8_linear.c has the sums of such vectors.
+ * blocks = ⌈capacity / 32⌉, and heads are those of the group. int8.h has the panels, where a lane is a token or
+ * a column. A block is read from its beginning to its end, since a jump costs a miss. dot computes
+ * Σ (q + 8192) · key, but Σ p · value without an offset, because p is not negative.
  *
- * Microseconds for one token and 12 heads of size 64, from memory, AMD EPYC, relaxed:
+ * Microseconds for one token and 12 heads of size 64, from memory, AMD EPYC, relaxed, by int16:
  *   keys and values of          32   128   512
  *   in float32                  20    48   150
  *   in int8                     13    25    59
@@ -29,24 +32,29 @@
 #include "attention_cache.h"
 #include "int8.h"
 
-/* Tokens of a block, and columns beside each other in its values; bytes of a panel [16][32][2], of scales. */
-enum { LANES = 32, PANEL_BYTES = LANES / 2 * GPT_INT8_PAIR, SCALE_BYTES = 4 * LANES };
+/* Tokens of a block, and lanes of a panel; bytes of scales, of sums. The sums of larger heads would not fit
+ * int16, and int16 is their loop. */
+enum { LANES = GPT_INT8_OUTS, SCALE_BYTES = 4 * LANES, SUM_BYTES = 2 * LANES, LARGEST_BY_DOT = 256 };
 
-/* LANES · 32767 · 128 is below 2^31. */
-static const float MOST_Q = 32767.0f;
+/* A weight p is not negative: it has all 14 bits. */
+static const float MOST_P = 16383.0f;
 
 /* The largest query, so that size · 128 · most <= 2^31. */
-static float most_query(size_t size) { return fminf(MOST_Q, 0x1p24f / (float)size); }
+static float most_query(size_t size) { return fminf(GPT_INT8_MOST_Q, 0x1p24f / (float)size); }
 
 static size_t columns_of(size_t size) { return gpt_round_up(size, LANES); }
 
-/* Bytes of a head's block. A block of keys may use fewer, and leave the end unused. */
-static size_t block_bytes(size_t size) { return LANES * columns_of(size) + SCALE_BYTES; }
+/* Bytes of a head's block, of keys or of values. Either may leave the end unused. */
+static size_t block_bytes(size_t size, int dot)
+{
+    return LANES * columns_of(size) + SCALE_BYTES + (dot ? SUM_BYTES : 0);
+}
 
+/* Enough for either loop. */
 size_t gpt_attention_int8_cache_size(size_t capacity, size_t size)
 {
     if (!gpt_fits(capacity, size)) return GPT_TOO_MANY;
-    return gpt_floats(gpt_round_up(capacity, LANES), columns_of(size) / 4 + 1);
+    return gpt_floats(gpt_round_up(capacity, LANES) / LANES, block_bytes(size, 1) / sizeof(float));
 }
 
 /* Scratch for each head: y, the scores, and the query. */
@@ -54,25 +62,15 @@ size_t gpt_attention_int8_scratch_size(size_t tokens, size_t past, size_t heads,
 {
     const size_t keys = gpt_floats_sum(past, tokens);
     if (!gpt_fits4(keys, heads, size, 1)) return GPT_TOO_MANY;
-    const size_t packed = sizeof(gpt_int8_run) / sizeof(float) + columns_of(size) / 2;
+    const size_t packed = sizeof(gpt_int8_head) / sizeof(float) + columns_of(size) / 2;
     return gpt_floats(heads, gpt_floats_sum(columns_of(size) + packed, gpt_round_up(keys, LANES)));
 }
 
-/* gpt_int8_coded() of 4 values of a lane, or of the 4 lanes from this one on. */
-GPT_INLINE v128_t coded4(v128_t values, size_t lane)
-{
-    return wasm_v128_xor(values, wasm_i32x4_splat(lane / 4 % 2 ? 0 : 128));
-}
-
-/* Keys: a lane is a token. Values: a lane is a column. */
-static inline size_t key_at(size_t j, size_t c) { return gpt_int8_byte_at(j % LANES, c); }
-static inline size_t value_at(size_t j, size_t c)
-{
-    return SCALE_BYTES + c / LANES * PANEL_BYTES + gpt_int8_byte_at(c % LANES, j % LANES);
-}
-/* Where a block has its 32 scales. */
-static inline size_t key_scales_at(size_t size) { return gpt_round_up(size, 4) / 2 * GPT_INT8_PAIR; }
-static inline const float *scales_at(const int8_t *bytes) { return (const float *)(const void *)bytes; }
+/* Where a block has its 32 keys' scales. */
+static inline size_t key_scales_at(size_t size) { return gpt_int8_panel_size(size); }
+/* Where a block has the panel of column c. */
+static inline size_t value_panel_at(size_t c) { return SCALE_BYTES + c / LANES * gpt_int8_panel_size(LANES); }
+static inline const float *floats_at(const int8_t *bytes) { return (const float *)(const void *)bytes; }
 
 /* ---- Numbers as integers: x ≈ step · q ---- */
 
@@ -86,40 +84,30 @@ static gpt_int8_rounding rounding_of(const float *x, size_t n, float most_q)
     return gpt_int8_rounding_of(most, most_q);
 }
 
-/* n floats as int16, and zeros up to a multiple of 4. */
-static gpt_int8_run pack(int16_t *q, const float *x, size_t n, float most_q)
-{
-    const gpt_int8_rounding r = rounding_of(x, n, most_q);
-    const v128_t factor = wasm_f32x4_splat(r.factor);
-    v128_t sum = wasm_i32x4_splat(0);
-    for (size_t i = 0; i < n; i += 4) {
-        const v128_t v = gpt_int8_round(load(x + i, n - i), factor);
-        sum = wasm_i32x4_add(sum, v);
-        wasm_v128_store64_lane(q + i, wasm_i16x8_narrow_i32x4(v, v), 0);
-    }
-    return gpt_int8_run_of(r.step, sum);
-}
-
 /* Stores the key and the value of token j in their blocks. */
-static void store_token(int8_t *keys, int8_t *values, const float *k, const float *v, size_t j, size_t size)
+static void store_token(int8_t *keys, int8_t *values, const float *k, const float *v, size_t j, size_t size,
+                        int dot)
 {
     const gpt_int8_rounding key = rounding_of(k, size, 127.0f), value = rounding_of(v, size, 127.0f);
     const v128_t key_factor = wasm_f32x4_splat(key.factor), value_factor = wasm_f32x4_splat(value.factor);
-    memcpy(keys + key_scales_at(size) + j % LANES * sizeof(float), &key.step, sizeof(float));
+    int8_t *scale = keys + key_scales_at(size) + j % LANES * sizeof(float);
+    memcpy(scale, &key.step, sizeof(float));
     memcpy(values + j % LANES * sizeof(float), &value.step, sizeof(float));
+    v128_t sum = wasm_i32x4_splat(0);
     for (size_t c = 0; c < size; c += 4) {
-        const v128_t k_c = coded4(gpt_int8_round(load(k + c, size - c), key_factor), j),
-                     v_c = coded4(gpt_int8_round(load(v + c, size - c), value_factor), c);
-        int8_t *key_c = keys + key_at(j, c), *value_c = values + value_at(j, c);
-        wasm_v128_store8_lane(key_c, k_c, 0);
-        wasm_v128_store8_lane(key_c + 2, k_c, 4);
-        wasm_v128_store8_lane(key_c + GPT_INT8_PAIR, k_c, 8);
-        wasm_v128_store8_lane(key_c + GPT_INT8_PAIR + 2, k_c, 12);
-        wasm_v128_store8_lane(value_c, v_c, 0);
-        wasm_v128_store8_lane(value_c + 4, v_c, 4);
-        wasm_v128_store8_lane(value_c + 8, v_c, 8);
-        wasm_v128_store8_lane(value_c + 12, v_c, 12);
+        const v128_t k_c = gpt_int8_round(load(k + c, size - c), key_factor),
+                     coded = gpt_int8_coded(k_c, j % LANES, dot);
+        sum = wasm_i32x4_add(sum, k_c);
+        wasm_v128_store8_lane(keys + gpt_int8_byte_at(j % LANES, c, size, dot), coded, 0);
+        wasm_v128_store8_lane(keys + gpt_int8_byte_at(j % LANES, c + 1, size, dot), coded, 4);
+        wasm_v128_store8_lane(keys + gpt_int8_byte_at(j % LANES, c + 2, size, dot), coded, 8);
+        wasm_v128_store8_lane(keys + gpt_int8_byte_at(j % LANES, c + 3, size, dot), coded, 12);
+        gpt_int8_store(values + value_panel_at(c), gpt_int8_round(load(v + c, size - c), value_factor),
+                       c % LANES, j % LANES, LANES, dot);
     }
+    if (dot)
+        wasm_v128_store16_lane(keys + key_scales_at(size) + SCALE_BYTES + j % LANES * sizeof(int16_t),
+                               gpt_int8_sum(sum), 0);
 }
 
 static void append(float *keys, float *values, const gpt_head *a)
@@ -127,86 +115,78 @@ static void append(float *keys, float *values, const gpt_head *a)
     for (size_t t = 0; t < a->tokens; t++) {
         const size_t j = a->past + t, block = j / LANES * a->cache_step;
         store_token((int8_t *)(keys + block), (int8_t *)(values + block), a->k + t * a->step,
-                    a->v + t * a->step, j, a->size);
+                    a->v + t * a->step, j, a->size, a->dot);
     }
 }
 
-/* dot[lane] = Σ_i q[i] · value of lane and i, for 32 lanes and i < 2 · pairs. */
-GPT_INLINE void multiply(v128_t dot[LANES / 4], const int8_t *bytes, const int16_t *q, size_t pairs,
-                         int32_t bias)
+/* The products of 32 lanes and n numbers, in a panel of `ins`. */
+GPT_INLINE void multiply(v128_t products[8], const int8_t *panel, const int8_t *sums, size_t ins,
+                         const float *q, const gpt_int8_head *head, size_t n, int dot)
 {
-    enum { VECTORS = GPT_INT8_PAIR / 16 };
-    v128_t low[VECTORS], high[VECTORS]; /* lanes 0 ... 3 and 4 ... 7 of each 8; low has 256 · high too much */
-    for (size_t v = 0; v < VECTORS; v++) low[v] = wasm_i32x4_splat(bias), high[v] = wasm_i32x4_splat(0);
-    for (size_t i = 0; i < pairs; i++, bytes += GPT_INT8_PAIR) {
-        const v128_t q_i = wasm_v128_load32_splat(q + 2 * i);
-        for (size_t v = 0; v < VECTORS; v++) {
-            const v128_t both = wasm_v128_load(bytes + 16 * v);
-            low[v] = wasm_i32x4_add(low[v], wasm_i32x4_dot_i16x8(both, q_i));
-            high[v] = wasm_i32x4_add(high[v], wasm_i32x4_dot_i16x8(wasm_i16x8_shr(both, 8), q_i));
-        }
-    }
-    for (size_t v = 0; v < VECTORS; v++) {
-        dot[2 * v] = wasm_i32x4_sub(low[v], wasm_i32x4_shl(high[v], 8));
-        dot[2 * v + 1] = high[v];
-    }
+    if (dot && GPT_INT8_HAS_DOT)
+        gpt_int8_multiply_dot(products, panel, sums, ins, q, gpt_int8_quads(n));
+    else
+        gpt_int8_multiply_int16(products, panel, q, head, n / 2 + n % 2, 1, 4);
 }
 
 /* The scores of a block's 32 tokens. */
-static void multiply_keys(float *scores, const int16_t *q, gpt_int8_run of, const int8_t *block, size_t size)
+static void multiply_keys(float *scores, const float *q, const gpt_int8_head *head, const int8_t *block,
+                          size_t size, int dot)
 {
-    v128_t dot[LANES / 4];
-    multiply(dot, block, q, size / 2 + size % 2, of.bias);
-    const float *scales = scales_at(block + key_scales_at(size));
-    for (size_t i = 0; i < LANES; i += 4) {
-        const v128_t scale = wasm_f32x4_mul(wasm_f32x4_splat(of.step), wasm_v128_load(scales + i));
-        wasm_v128_store(scores + i, wasm_f32x4_mul(wasm_f32x4_convert_i32x4(dot[i / 4]), scale));
+    v128_t products[8];
+    const int8_t *scales = block + key_scales_at(size);
+    multiply(products, block, scales + SCALE_BYTES, size, q, head, size, dot);
+    for (size_t k = 0; k < 8; k++) {
+        const v128_t scale =
+            wasm_f32x4_mul(wasm_f32x4_splat(head->step), wasm_v128_load(floats_at(scales) + 4 * k));
+        wasm_v128_store(scores + 4 * k, wasm_f32x4_mul(wasm_f32x4_convert_i32x4(products[k]), scale));
     }
 }
 
 /* y[columns] += Σ_j weights[j] · v[j] over the n <= 32 tokens of a block. Overwrites `weights`. */
-static void add_values(float *y, float *weights, const int8_t *block, size_t n, size_t columns)
+static void add_values(float *y, float *weights, const int8_t *block, size_t n, size_t columns, int dot)
 {
-    int16_t p[LANES];
-    const float *scales = scales_at(block);
+    static const int8_t no_sums[SUM_BYTES] = {0};
+    float p[LANES / 2];
+    const float *scales = floats_at(block);
     for (size_t i = 0; i < n; i += 4)
         wasm_v128_store(weights + i, wasm_f32x4_mul(wasm_v128_load(weights + i), wasm_v128_load(scales + i)));
-    const gpt_int8_run of = pack(p, weights, n, MOST_Q);
-    block += SCALE_BYTES;
-    for (size_t c = 0; c < columns; c += LANES, block += PANEL_BYTES) {
-        v128_t dot[LANES / 4];
-        multiply(dot, block, p, n / 2 + n % 2, of.bias);
-        for (size_t i = 0; i < LANES; i += 4)
-            wasm_v128_store(y + c + i,
-                            gpt_multiply_then_add(wasm_f32x4_convert_i32x4(dot[i / 4]),
-                                                  wasm_f32x4_splat(of.step), wasm_v128_load(y + c + i)));
+    const gpt_int8_head head = gpt_int8_numbers_of(p, weights, n, 1, MOST_P, 0, dot);
+    const v128_t step = wasm_f32x4_splat(head.step);
+    for (size_t c = 0; c < columns; c += LANES, y += LANES) {
+        v128_t products[8];
+        multiply(products, block + value_panel_at(c), no_sums, LANES, p, &head, n, dot);
+        for (size_t k = 0; k < 8; k++)
+            wasm_v128_store(y + 4 * k, gpt_multiply_then_add(wasm_f32x4_convert_i32x4(products[k]), step,
+                                                             wasm_v128_load(y + 4 * k)));
     }
 }
 
 /* y of token number t. */
 static void attend_one(float *y, float *scratch, const gpt_head *a, size_t t, size_t heads)
 {
-    const int8_t *keys_of_head = (const int8_t *)a->k, *values_of_head = (const int8_t *)a->v;
     const size_t step = a->cache_step * sizeof(float), size = a->size, columns = columns_of(size),
-                 bytes = block_bytes(size);
+                 block = block_bytes(size, a->dot);
     const size_t n = a->past + t + 1, keys = gpt_round_up(n, LANES);
     float *sums = scratch, *scores = sums + heads * columns; /* [heads][columns], [heads][keys] */
-    gpt_int8_run *queries = (gpt_int8_run *)(void *)(scores + heads * keys); /* [heads] */
-    int16_t *q = (int16_t *)(void *)(queries + heads);                       /* [heads][columns] */
+    gpt_int8_head *queries = (gpt_int8_head *)(void *)(scores + heads * keys); /* [heads] */
+    float *q = (float *)(void *)(queries + heads);                             /* [heads][columns] int16 */
     for (size_t h = 0; h < heads; h++) {
-        queries[h] = pack(q + h * columns, a->q + t * a->step + h * size, size, most_query(size));
+        queries[h] = gpt_int8_numbers_of(q + h * columns / 2, a->q + t * a->step + h * size, size, 1,
+                                         most_query(size), GPT_INT8_OFFSET, a->dot);
         queries[h].step /= sqrtf((float)size);
     }
     for (size_t j = 0; j < n; j += LANES)
         for (size_t h = 0; h < heads; h++)
-            multiply_keys(scores + h * keys + j, q + h * columns, queries[h],
-                          keys_of_head + j / LANES * step + h * bytes, size);
+            multiply_keys(scores + h * keys + j, q + h * columns / 2, queries + h,
+                          (const int8_t *)a->k + j / LANES * step + h * block, size, a->dot);
     for (size_t h = 0; h < heads; h++) gpt_attention_softmax(scores + h * keys, n, keys);
     gpt_fill_zeros(sums, heads * columns);
     for (size_t j = 0; j < n; j += LANES)
         for (size_t h = 0; h < heads; h++)
             add_values(sums + h * columns, scores + h * keys + j,
-                       values_of_head + j / LANES * step + h * bytes, gpt_min(n - j, LANES), columns);
+                       (const int8_t *)a->v + j / LANES * step + h * block, gpt_min(n - j, LANES), columns,
+                       a->dot);
     for (size_t h = 0; h < heads; h++) memcpy(y + h * size, sums + h * columns, size * sizeof(float));
 }
 
@@ -217,14 +197,18 @@ static void attend(float *y, float *scratch, const gpt_head *a, size_t heads)
 
 int gpt_attention_int8_forward(float *y, float *keys, float *values, float *scratch, const float *qkv,
                                size_t batch, size_t tokens, size_t past, size_t capacity, size_t heads,
-                               size_t size, size_t part, size_t parts)
+                               size_t size, int dot, size_t part, size_t parts)
 {
+    if (dot < 0 || dot > GPT_INT8_HAS_DOT) return GPT_ERR_VALUE;
+    if (size > LARGEST_BY_DOT) dot = 0;
+    const size_t block = block_bytes(size, dot) / sizeof(float);
     const gpt_cache cache = {.head_size = gpt_attention_int8_cache_size(capacity, size),
-                             .key_piece = block_bytes(size) / sizeof(float),
-                             .value_piece = block_bytes(size) / sizeof(float),
+                             .key_piece = block,
+                             .value_piece = block,
                              .scratch_size = gpt_attention_int8_scratch_size(tokens, past, heads, size),
                              .append = append,
-                             .attend = attend};
+                             .attend = attend,
+                             .dot = dot};
     return gpt_attention_with(&cache, y, keys, values, scratch, qkv, batch, tokens, past, capacity, heads,
                               size, part, parts);
 }

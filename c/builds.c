@@ -1,10 +1,29 @@
 /* Which build this is, and a stack for each instance that runs as a thread. */
+#include <wasm_simd128.h>
+
 #include "gpt_layers.h"
 
 int gpt_is_relaxed(void)
 {
 #ifdef __wasm_relaxed_simd__
     return 1;
+#else
+    return 0;
+#endif
+}
+
+/* An engine that makes one instruction of i32x4.relaxed_dot_i8x16_i7x16_add_s adds four products in 32 bits: AVX-VNNI
+ * takes the second operand without a sign, ARM's dot product and AVX-VNNI-INT8 with one. Three instructions add
+ * pairs in 16 bits first, where these sums do not fit: 127 · 255 · 2, and -128 · -128 · 2. */
+int gpt_dot_is_fast(void)
+{
+#ifdef __wasm_relaxed_simd__
+    const v128_t zero = wasm_i32x4_splat(0), least = wasm_i8x16_splat(-128);
+    const v128_t unsigned_dot =
+        wasm_i32x4_relaxed_dot_i8x16_i7x16_add(wasm_i8x16_splat(127), wasm_i8x16_splat(-1), zero);
+    const v128_t signed_dot = wasm_i32x4_relaxed_dot_i8x16_i7x16_add(least, least, zero);
+    return wasm_i32x4_extract_lane(unsigned_dot, 0) == 4 * 127 * 255 ||
+           wasm_i32x4_extract_lane(signed_dot, 0) == 4 * 128 * 128;
 #else
     return 0;
 #endif

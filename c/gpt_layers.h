@@ -117,14 +117,18 @@ GPT_API int gpt_conv1d_backward(float *dx, float *dweight, float *dbias, float *
 
 /* ---- Weights as int8: weight[o,i] = scale[o, i / group] · value[o,i] --------------------------------------
  * For inference: a quarter of the memory, and a product with one row is as fast as the weights are read.
- *   quantized  gpt_int8_size(out, in, group) bytes, aligned to 4: scales and values; c/int8.h has the layout
+ *   quantized  gpt_int8_size(out, in, group, dot) bytes, aligned to 4: scales and values; c/int8.h has the
+ *              layout
  *   group      inputs with the same scale: even and > 0, otherwise GPT_ERR_VALUE. group >= in: one scale for
  *              each output
- * Outputs from a multiple o of 32 on are a weight of their own, at gpt_int8_size(o, in, group). So a weight
+ *   dot        for which inner loop the bytes are laid out, the same in all calls with a weight. 1: the relaxed
+ *              dot product of bytes, faster where gpt_dot_is_fast(), in build `relaxed` only, otherwise
+ *              GPT_ERR_VALUE. 0: products of int16. Both give the same bits
+ * Outputs from a multiple o of 32 on are a weight of their own, at gpt_int8_size(o, in, group, dot). So a weight
  * can be written or read in slabs. The size is SIZE_MAX, and the functions return GPT_ERR_SIZE, unless
  * ⌈out/32⌉·32 · ⌈in/2⌉·2 elements are addressable, as if they were floats.
  */
-GPT_API size_t gpt_int8_size(size_t out, size_t in, size_t group);
+GPT_API size_t gpt_int8_size(size_t out, size_t in, size_t group, int dot);
 
 /* Quantizes the inputs first_in <= i < first_in + ins of a weight.
  *   scale[o,k] = max |weight[o,i]| / 127 over the inputs i of group k, rounded to float32
@@ -138,18 +142,21 @@ GPT_API size_t gpt_int8_size(size_t out, size_t in, size_t group);
  *                  GPT_ERR_SIZE beyond that
  */
 GPT_API int gpt_int8_quantize(int8_t *quantized, const float *weight, size_t out, size_t in, size_t group,
-                              size_t first_in, size_t ins, size_t out_step, size_t in_step);
+                              size_t first_in, size_t ins, size_t out_step, size_t in_step, int dot);
 
 /* value[o,i] = plain[o,i], and the reverse. The scales are neither written nor read.
  *   plain  [out, in]
  */
-GPT_API int gpt_int8_pack(int8_t *quantized, const int8_t *plain, size_t out, size_t in, size_t group);
-GPT_API int gpt_int8_unpack(int8_t *plain, const int8_t *quantized, size_t out, size_t in, size_t group);
+GPT_API int gpt_int8_pack(int8_t *quantized, const int8_t *plain, size_t out, size_t in, size_t group,
+                          int dot);
+GPT_API int gpt_int8_unpack(int8_t *plain, const int8_t *quantized, size_t out, size_t in, size_t group,
+                            int dot);
 
 /* weight[o,i] = scale[o, i / group] · value[o,i]
  *   weight  [out, in]
  */
-GPT_API int gpt_int8_dequantize(float *weight, const int8_t *quantized, size_t out, size_t in, size_t group);
+GPT_API int gpt_int8_dequantize(float *weight, const int8_t *quantized, size_t out, size_t in, size_t group,
+                                int dot);
 
 /* Linear and Conv1D: y = x · weightᵀ + bias
  *   y        [rows, out]
@@ -157,16 +164,16 @@ GPT_API int gpt_int8_dequantize(float *weight, const int8_t *quantized, size_t o
  *            growing at 64 rows.
  *   x        [rows, in]
  *   bias     [out]        NULL for none
- * x is rounded to int16 in runs of at most 128 columns, which are in one group. The largest |x| of a run
- * becomes 32767; it counts as 0 if it is below 2^-100. Above |x| = 2e34, y may overflow. A row of x that
+ * x is rounded to 14 bits in runs of at most 128 columns, which are in one group. The largest |x| of a run
+ * becomes 8191; it counts as 0 if it is below 2^-100. Above |x| = 2e34, y may overflow. A row of x that
  * contains NaN or an infinity gives NaN. No row depends on another one, and both builds give the same bits.
- * Error: Σ over the runs of max |x[r,i]| / 65534 · Σ_i |weight[o,i]|, for the rounding of x, and k·u /
+ * Error: Σ over the runs of max |x[r,i]| / 16382 · Σ_i |weight[o,i]|, for the rounding of x, and k·u /
  * (1 - k·u) · (Σ_i |x[r,i] · weight[o,i]| + |bias[o]|) with k = runs + 10 and u = 2^-24.
  */
 GPT_API size_t gpt_int8_linear_scratch_size(size_t rows, size_t in, size_t group);
 GPT_API int gpt_int8_linear_forward(float *y, float *scratch, const float *x, const int8_t *quantized,
                                     const float *bias, size_t rows, size_t in, size_t out, size_t group,
-                                    size_t part, size_t parts);
+                                    int dot, size_t part, size_t parts);
 
 /* Embedding: y[r,c] = weight[indices[r], c]
  *   y          [rows, dim]
@@ -174,7 +181,8 @@ GPT_API int gpt_int8_linear_forward(float *y, float *scratch, const float *x, co
  *   quantized                 a weight with `count` outputs and `dim` inputs
  */
 GPT_API int gpt_int8_embedding_forward(float *y, const int32_t *indices, const int8_t *quantized, size_t rows,
-                                       size_t count, size_t dim, size_t group, size_t part, size_t parts);
+                                       size_t count, size_t dim, size_t group, int dot, size_t part,
+                                       size_t parts);
 
 /* ---- ReLU: y = max(0, x) ----------------------------------------------------------------------------------
  *   y, x  [n]   y may be x
@@ -430,21 +438,22 @@ GPT_API int gpt_attention_cached_forward(float *y, float *keys, float *values, f
                                          size_t capacity, size_t heads, size_t size, size_t part,
                                          size_t parts);
 
-/* The same with a cache in int8: a scale for each token and head, the largest |k| or |v| / 127.
+/* The same with a cache in int8: a scale for each token and head, the largest |k| or |v| / 127. `dot`: as for
+ * gpt_int8_linear_forward.
  *   keys, values  batch · heads · gpt_attention_int8_cache_size(capacity, size) floats each
  *   scratch       gpt_attention_int8_scratch_size(tokens, past, heads, size) floats for each part
  * A key or value with a NaN or an infinity counts as NaN in all its columns; one whose largest number is
  * below 2^-100 counts as 0. y has the same bits in both builds, however a text is cut into calls.
- * Error, against exact attention with the cache's keys and values, for heads of up to 512 columns: as for
- * gpt_attention_forward, and more for rounding q and the weights to int16. With a step of 2^-16 · max |q|, a
+ * Error, against exact attention with the cache's keys and values, for heads of up to 2048 columns: as for
+ * gpt_attention_forward, and more for rounding q and the weights to 14 bits. With a step of 2^-14 · max |q|, a
  * score is off by at most step · Σ_c |k[j,c]| / √size, and y by that times twice the largest |v|, and by
- * 2^-11 · max |v|.
+ * 2^-10 · max |v|.
  */
 GPT_API size_t gpt_attention_int8_cache_size(size_t capacity, size_t size);
 GPT_API size_t gpt_attention_int8_scratch_size(size_t tokens, size_t past, size_t heads, size_t size);
 GPT_API int gpt_attention_int8_forward(float *y, float *keys, float *values, float *scratch, const float *qkv,
                                        size_t batch, size_t tokens, size_t past, size_t capacity,
-                                       size_t heads, size_t size, size_t part, size_t parts);
+                                       size_t heads, size_t size, int dot, size_t part, size_t parts);
 
 /* The weights are computed again from max and sum, a tile at a time:
  *   dw[i,j]     = m[i,j] · (dy[i] · v[j])
@@ -736,6 +745,10 @@ GPT_API int gpt_random_normal(float *y, gpt_random *random, size_t n, double mea
 /* 1 in the relaxed build, where gpt_multiply_add is fused and rounds once if the machine supports it.
  * Otherwise 0. */
 GPT_API int gpt_is_relaxed(void);
+
+/* 1 where the engine makes one instruction of the relaxed dot product of bytes, so that `dot` is faster than the
+ * other loop; otherwise 0. It takes no time: the result of such a product tells. */
+GPT_API int gpt_dot_is_fast(void);
 
 /* Moves the stack of this instance: it starts at `top`, which is aligned to 16, and grows down. In a
  * shared memory every instance but one needs its own stack of 64 KiB, the size of the first one. Does

@@ -4,14 +4,29 @@
  * stream from beginning to end. The weight is [blocks of 32 outputs][groups of inputs], and a group is
  *
  *   scales  [32 outputs], float32
- *   values  [⌈inputs of the group / 2⌉][4 vectors][4 outputs][2 inputs][2 halves]
+ *   runs    of at most 128 inputs, each { sums [32 outputs], int16, for `dot` only;  panel }
  *
- * A vector is 16 bytes, 2 inputs of 8 outputs; its halves are outputs 0 ... 3 and 4 ... 7. A kernel reads it
- * as eight int16. Each is 256 · high + low, where `high` is the value of output 4 ... 7, and `low`, from 0 to
- * 255, is the value of output 0 ... 3 plus 128. One shift gives `high`, and low needs no instruction:
- * int8_linear.c has the sums.
+ * sums[o] = Σ_i value[o,i] over the run. A panel has the values of 32 lanes, here outputs, and of n inputs, and
+ * zeros for up to 3 inputs more. Outputs that fill up the last block have values and scales 0.
  *
- * Outputs and inputs that fill up the last vectors have the value 0, and such outputs the scale 0.
+ * Two inner loops multiply a panel by numbers q of 14 bits. Each has an order of the panel's bytes. Both give
+ * the same integers, so the choice between them changes no bit:
+ *
+ *   int16  [2⌈n / 4⌉][4 vectors][4 lanes][2 inputs][2 halves]
+ *          A vector is 16 bytes, 2 inputs of 8 lanes; its halves are lanes 0 ... 3 and 4 ... 7. As eight int16,
+ *          each is 256 · high + low: `high` is the value of a lane 4 ... 7, and `low`, from 0 to 255, is the
+ *          value of a lane 0 ... 3 plus 128. i32x4.dot_i16x8_s multiplies them by q and adds pairs:
+ *            both = Σ q · (256 · high + low)
+ *            Σ q · value of lanes 4 ... 7 = Σ q · high, where one shift gives `high`
+ *            Σ q · value of lanes 0 ... 3 = both - 256 · Σ q · high - 128 · Σ q
+ *   dot    [2 halves][⌈n / 4⌉][16 lanes][4 inputs]
+ *          q + 8192 = 128 · high + low with 0 <= high, low <= 127, and
+ *            Σ q · value = 128 · Σ high · value + Σ low · value - 8192 · Σ value
+ *          i32x4.relaxed_dot_i8x16_i7x16_add_s adds four products of 8 and 7 bits to each of four sums: two of
+ *          them and a load for 16 values where the processor has this instruction, AVX-VNNI's or ARM's dot
+ *          product. Elsewhere an engine makes three instructions of it, and int16 is faster.
+ *
+ * Sums are modulo 2^32, and the last ones fit, so nothing overflows. Build `simd` has int16 only.
  */
 #ifndef GPT_INT8_H
 #define GPT_INT8_H
@@ -19,68 +34,74 @@
 #include "gpt_layers.h"
 #include "simd.h"
 
-/* Outputs of a block and of a vector; bytes of a group's scales, of a vector, and of 2 inputs of a block. */
-enum { GPT_INT8_OUTS = 32, GPT_INT8_LANES = 8 };
-enum { GPT_INT8_SCALES = 128, GPT_INT8_VECTOR = 16, GPT_INT8_PAIR = 64 };
+/* Outputs of a block, lanes of a panel and of a vector; inputs of a run. */
+enum { GPT_INT8_OUTS = 32, GPT_INT8_LANES = 8, GPT_INT8_RUN = 128 };
+/* Bytes of a group's scales, of a run's sums, of 4 inputs of a panel, and of a loop's turn. */
+enum { GPT_INT8_SCALES = 128, GPT_INT8_SUMS = 64, GPT_INT8_QUAD = 128, GPT_INT8_TURN = 64 };
 
-static inline int gpt_int8_group_valid(size_t group) { return group > 0 && group % 2 == 0; }
+/* In `simd`, what `dot && GPT_INT8_HAS_DOT` guards is not compiled. */
+#ifdef __wasm_relaxed_simd__
+enum { GPT_INT8_HAS_DOT = 1 };
+#else
+enum { GPT_INT8_HAS_DOT = 0 };
+#endif
 
-/* Whether a padded weight would be addressable as float32. Then its bytes are addressable, too. */
+/* ---- The layout ---- */
+
+static inline int gpt_int8_is_valid(size_t group, int dot)
+{
+    return group > 0 && group % 2 == 0 && dot >= 0 && dot <= GPT_INT8_HAS_DOT;
+}
+
+/* Whether a padded weight would be addressable as float32. Then a size_t can count its bytes, at most 5 for a
+ * float. */
 static inline int gpt_int8_fits(size_t out, size_t in)
 {
     return gpt_fits(gpt_round_up(out, GPT_INT8_OUTS), gpt_round_up(in, 2));
 }
 
-/* Bytes of a group of `ins` inputs in a block, and of a block. */
-static inline size_t gpt_int8_group_size(size_t ins)
+static inline size_t gpt_int8_quads(size_t ins) { return ins / 4 + (ins % 4 != 0); }
+static inline size_t gpt_int8_panel_size(size_t ins) { return gpt_int8_quads(ins) * GPT_INT8_QUAD; }
+static inline size_t gpt_int8_runs(size_t ins) { return ins / GPT_INT8_RUN + (ins % GPT_INT8_RUN != 0); }
+
+/* Bytes of a block: int8_weights.c. */
+size_t gpt_int8_block_size(size_t in, size_t group, int dot);
+
+/* Where the byte of a lane and of input i is in a panel of `ins` inputs. The next lane is 4 bytes further, up to
+ * a multiple of 4. */
+static inline size_t gpt_int8_byte_at(size_t lane, size_t i, size_t ins, int dot)
 {
-    return GPT_INT8_SCALES + (ins / 2 + ins % 2) * GPT_INT8_PAIR;
+    if (dot && GPT_INT8_HAS_DOT)
+        return lane / 16 * (gpt_int8_panel_size(ins) / 2) + i / 4 * GPT_INT8_TURN + lane % 16 * 4 + i % 4;
+    return i / 2 * GPT_INT8_TURN + lane / 8 * 16 + lane % 4 * 4 + i % 2 * 2 + lane / 4 % 2;
 }
 
-static inline size_t gpt_int8_block_size(size_t in, size_t group)
+/* The byte of a value, and the value of a byte, for 4 lanes from this one on, or for one. */
+GPT_INLINE v128_t gpt_int8_coded(v128_t values, size_t lane, int dot)
 {
-    return in / group * gpt_int8_group_size(group) + (in % group ? gpt_int8_group_size(in % group) : 0);
+    return wasm_v128_xor(values, wasm_i32x4_splat((dot && GPT_INT8_HAS_DOT) || lane / 4 % 2 ? 0 : 128));
 }
 
-/* Where the group of input i begins in the block of output o: its scales. */
-static inline size_t gpt_int8_group_at(size_t o, size_t i, size_t in, size_t group)
+static inline int8_t gpt_int8_value(int8_t byte, size_t lane, int dot)
 {
-    return o / GPT_INT8_OUTS * gpt_int8_block_size(in, group) + i / group * gpt_int8_group_size(group);
+    return (int8_t)((dot && GPT_INT8_HAS_DOT) || lane / 4 % 2 ? byte : byte ^ -128);
 }
 
-/* Where the byte of one of 32 lanes, here an output, and of number i is in vectors of this layout. */
-static inline size_t gpt_int8_byte_at(size_t lane, size_t i)
+/* Stores the values of 4 lanes from this one on. */
+GPT_INLINE void gpt_int8_store(int8_t *panel, v128_t values, size_t lane, size_t i, size_t ins, int dot)
 {
-    return i / 2 * GPT_INT8_PAIR + lane / GPT_INT8_LANES * GPT_INT8_VECTOR + lane % 4 * 4 + i % 2 * 2 +
-           lane / 4 % 2;
+    int8_t *bytes = panel + gpt_int8_byte_at(lane, i, ins, dot);
+    values = gpt_int8_coded(values, lane, dot);
+    wasm_v128_store8_lane(bytes, values, 0);
+    wasm_v128_store8_lane(bytes + 4, values, 4);
+    wasm_v128_store8_lane(bytes + 8, values, 8);
+    wasm_v128_store8_lane(bytes + 12, values, 12);
 }
 
-/* Where the byte of output o and input i is. */
-static inline size_t gpt_int8_at(size_t o, size_t i, size_t in, size_t group)
-{
-    return gpt_int8_group_at(o, i, in, group) + GPT_INT8_SCALES +
-           gpt_int8_byte_at(o % GPT_INT8_OUTS, i % group);
-}
+/* ---- Activations as numbers of 14 bits: x[i] ≈ step · q[i] with |q| <= 8191 and step = max |x| / 8191 ---- */
 
-/* The byte of a value, and the value of a byte. A low half has 128 added. */
-GPT_INLINE int8_t gpt_int8_coded(int8_t value, size_t lane)
-{
-    return (int8_t)(lane / 4 % 2 ? value : value ^ -128);
-}
-
-/* The scale, and the value, of output o and input i. */
-static inline float gpt_int8_scale(const int8_t *quantized, size_t o, size_t i, size_t in, size_t group)
-{
-    const int8_t *scales = quantized + gpt_int8_group_at(o, i, in, group);
-    return ((const float *)(const void *)scales)[o % GPT_INT8_OUTS];
-}
-
-static inline int8_t gpt_int8_value(const int8_t *quantized, size_t o, size_t i, size_t in, size_t group)
-{
-    return gpt_int8_coded(quantized[gpt_int8_at(o, i, in, group)], o);
-}
-
-/* ---- Activations as int16: x[i] = step · q[i] with |q| <= 32767 and step = max |x| / 32767 ---- */
+#define GPT_INT8_MOST_Q 8191.0f
+enum { GPT_INT8_OFFSET_BITS = 13, GPT_INT8_OFFSET = 1 << GPT_INT8_OFFSET_BITS };
 
 /* factor = most_q / max |x|, step = max |x| / most_q. Both are 0 where max |x| < 2^-100. Where x has a NaN or
  * an infinity, step is NaN. */
@@ -92,8 +113,7 @@ typedef struct gpt_int8_rounding {
  * last. */
 GPT_INLINE v128_t gpt_int8_larger(v128_t most, v128_t x) { return wasm_i32x4_max(most, wasm_f32x4_abs(x)); }
 
-/* max |x| is the largest lane of `most`, and becomes q = most_q: 32767, or less where q is an int8 or where
- * sums are long. */
+/* max |x| is the largest lane of `most`, and becomes q = most_q. */
 GPT_INLINE gpt_int8_rounding gpt_int8_rounding_of(v128_t most, float most_q)
 {
     /* below this, the largest |x| counts as 0, so that most_q / max |x| is finite and exact enough */
@@ -113,18 +133,55 @@ GPT_INLINE v128_t gpt_int8_round(v128_t x, v128_t factor)
     return wasm_i32x4_sub(wasm_f32x4_add(wasm_f32x4_mul(x, factor), one_and_a_half), one_and_a_half);
 }
 
-/* The step and the bias of numbers q, for a dot product. */
-typedef struct gpt_int8_run {
+/* What numbers q have in common. */
+typedef struct gpt_int8_head {
     float step;
-    int32_t bias; /* -128 · Σ q */
-} gpt_int8_run;
+    int32_t bias; /* -128 · Σ q, for int16 */
+} gpt_int8_head;
 
-/* `sum` has Σ q in four lanes. */
-GPT_INLINE gpt_int8_run gpt_int8_run_of(float step, v128_t sum)
+/* The sum of four lanes, in each of them. */
+GPT_INLINE v128_t gpt_int8_sum(v128_t lanes)
 {
-    sum = wasm_i32x4_add(sum, wasm_i32x4_shuffle(sum, sum, 2, 3, 0, 1));
-    sum = wasm_i32x4_add(sum, wasm_i32x4_shuffle(sum, sum, 1, 0, 3, 2));
-    return (gpt_int8_run){step, wasm_i32x4_extract_lane(wasm_i32x4_neg(wasm_i32x4_shl(sum, 7)), 0)};
+    lanes = wasm_i32x4_add(lanes, wasm_i32x4_shuffle(lanes, lanes, 2, 3, 0, 1));
+    return wasm_i32x4_add(lanes, wasm_i32x4_shuffle(lanes, lanes, 1, 0, 3, 2));
 }
+
+/* Rounds n floats to numbers for a loop, and zeros up to a multiple of 4. q is [pairs][rows][2] int16, and here is
+ * one of the rows, or by dot [quads][2 halves of q + offset][4] bytes of one row. int8_linear.c has it. */
+gpt_int8_head gpt_int8_numbers_of(float *q, const float *x, size_t n, size_t rows, float most_q,
+                                  int32_t offset, int dot);
+
+/* ---- The two inner loops ---- */
+
+/* products[r, k] = Σ_i q[r,i] · value[4 · k ... 4 · k + 3, i] for i < 2 · pairs, and for 8 · vectors lanes that
+ * begin at `panel`, by int16. q is [pairs][rows][2]. `rows` and `vectors` are constants, 1 and 4 or 2 and 2. */
+GPT_INLINE void gpt_int8_multiply_int16(v128_t products[8], const int8_t *panel, const float *q,
+                                        const gpt_int8_head *heads, size_t pairs, size_t rows, size_t vectors)
+{
+    enum { SUMS = 4 }; /* rows · vectors */
+    v128_t both[SUMS], high[SUMS];
+    for (size_t k = 0; k < SUMS; k++) {
+        both[k] = wasm_v128_load32_splat(&heads[k / vectors].bias);
+        high[k] = wasm_i32x4_splat(0);
+    }
+    for (; pairs > 0; pairs--, q += rows, panel += GPT_INT8_TURN)
+        for (size_t v = 0; v < vectors; v++) {
+            const v128_t values = wasm_v128_load(panel + 16 * v), values_high = wasm_i16x8_shr(values, 8);
+            for (size_t r = 0, k = v; r < rows; r++, k += vectors) {
+                const v128_t q_r = wasm_v128_load32_splat(q + r);
+                both[k] = wasm_i32x4_add(both[k], wasm_i32x4_dot_i16x8(values, q_r));
+                high[k] = wasm_i32x4_add(high[k], wasm_i32x4_dot_i16x8(values_high, q_r));
+            }
+        }
+    for (size_t k = 0; k < SUMS; k++) {
+        products[2 * k] = wasm_i32x4_sub(both[k], wasm_i32x4_shl(high[k], 8));
+        products[2 * k + 1] = high[k];
+    }
+}
+
+/* The same by dot, of one row and the 32 lanes of a panel of `ins` inputs, for i < 4 · quads. `sums` are those of
+ * the values, or zeros for numbers without an offset. In build `relaxed` only. */
+void gpt_int8_multiply_dot(v128_t products[8], const int8_t *panel, const int8_t *sums, size_t ins,
+                           const float *q, size_t quads);
 
 #endif

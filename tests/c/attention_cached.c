@@ -21,8 +21,28 @@ typedef struct kernel {
 
 static const kernel in_float32 = {gpt_attention_cache_size, gpt_attention_cached_scratch_size,
                                   gpt_attention_cached_forward, gpt_attention_cached_forward_ref, 3e-6};
-static const kernel in_int8 = {gpt_attention_int8_cache_size, gpt_attention_int8_scratch_size,
-                               gpt_attention_int8_forward, gpt_attention_int8_forward_ref, 3e-4};
+
+/* In int8, for each inner loop: the kernel, and its reference. */
+#define IN_INT8(name, dot)                                                                                   \
+    static int forward_##name(float *y, float *keys, float *values, float *scratch, const float *qkv,        \
+                              size_t batch, size_t tokens, size_t past, size_t capacity, size_t heads,       \
+                              size_t size, size_t part, size_t parts)                                        \
+    {                                                                                                        \
+        return gpt_attention_int8_forward(y, keys, values, scratch, qkv, batch, tokens, past, capacity,      \
+                                          heads, size, dot, part, parts);                                    \
+    }                                                                                                        \
+    static void reference_##name(float *y, float *keys, float *values, const float *qkv, size_t batch,       \
+                                 size_t tokens, size_t past, size_t capacity, size_t heads, size_t size)     \
+    {                                                                                                        \
+        gpt_attention_int8_forward_ref(y, keys, values, qkv, batch, tokens, past, capacity, heads, size,     \
+                                       dot);                                                                 \
+    }                                                                                                        \
+    static const kernel name = {gpt_attention_int8_cache_size, gpt_attention_int8_scratch_size,              \
+                                forward_##name, reference_##name, 3e-4};
+IN_INT8(by_int16, 0)
+#ifdef __wasm_relaxed_simd__
+IN_INT8(by_dot, 1)
+#endif
 
 /* The one that is tested. */
 static const kernel *tested;
@@ -182,9 +202,9 @@ static void int8_pieces_are_the_same(void)
  * values of odd tokens are negative, so scores are ±score. */
 static void int8_does_not_overflow(void)
 {
-    static const size_t sizes_of_heads[4] = {64, 516, 517, 3000};
+    static const size_t sizes_of_heads[5] = {64, 256, 257, 2049, 3000};
     enum { EXTREME_TOKENS = 70 };
-    for (size_t k = 0; k < 4; k++)
+    for (size_t k = 0; k < 5; k++)
         for (int sign = -1; sign <= 1; sign += 2) {
             const shape s = {1, EXTREME_TOKENS, 0, EXTREME_TOKENS, 1, sizes_of_heads[k]};
             in_case("size %zu, sign %d", s.size, sign);
@@ -255,7 +275,7 @@ static void specials_spread(void)
     static const float values_of[4] = {NAN, INFINITY, -INFINITY, 1e30f};
     enum { FEW = 14, COLUMNS = 5 };
     const shape all = {1, FEW, 0, FEW, 1, COLUMNS};
-    for (size_t v = 0; v < (tested == &in_int8 ? 3 : 4); v++)
+    for (size_t v = 0; v < (tested != &in_float32 ? 3 : 4); v++)
         for (size_t at = 0; at < 3 * FEW * COLUMNS; at += 2) {
             in_case("qkv[%zu] is %g", at, (double)values_of[v]);
             float *qkv = work(3 * y_floats(all)), *y = output("y", COLUMNS),
@@ -309,23 +329,78 @@ static void test_attention_cached(void)
 
 SUITE("attention_cached", test_attention_cached)
 
+/* In int8, with the kernel of each inner loop. */
+static const kernel *const in_int8[] = {
+    &by_int16,
+#ifdef __wasm_relaxed_simd__
+    &by_dot,
+#endif
+};
+enum { LOOPS = sizeof in_int8 / sizeof *in_int8 };
+
+static void (*by_one_loop)(void);
+static void by_each_loop(void)
+{
+    for (size_t k = 0; k < LOOPS; k++) {
+        tested = in_int8[k];
+        by_one_loop();
+    }
+}
+static void promise_of_loops(const char *name, void (*test)(void))
+{
+    by_one_loop = test;
+    promise(name, by_each_loop);
+}
+
+/* A text of which the first tokens are read at once, and the others one by one. */
+static void loops_agree(void)
+{
+    static const size_t sizes_of_heads[7] = {1, 5, 20, 64, 256, 257, 2049};
+    enum { FIRST = 37, ALL = 71, TWO = 2 };
+    for (size_t k = 0; k < 7; k++) {
+        const size_t size = sizes_of_heads[k];
+        in_case("size %zu", size);
+        const float *qkv = random_input("qkv", ALL * 3 * TWO * size, -2.0f, 2.0f);
+        float *y[LOOPS];
+        for (size_t loop = 0; loop < LOOPS; loop++) {
+            tested = in_int8[loop];
+            const shape first = {1, FIRST, 0, ALL, TWO, size};
+            float *keys = work(cache_floats(first)), *values = work(cache_floats(first));
+            float *scratch = work(tested->scratch_size(FIRST, ALL, TWO, size));
+            y[loop] = work(ALL * TWO * size);
+            expect_status(forward(y[loop], keys, values, scratch, qkv, first), GPT_OK);
+            for (size_t t = FIRST; t < ALL; t++) {
+                const shape s = {1, 1, t, ALL, TWO, size};
+                expect_status(
+                    forward(y[loop] + t * TWO * size, keys, values, scratch, qkv + t * 3 * TWO * size, s),
+                    GPT_OK);
+            }
+            expect_same("y by the other loop", y[loop], y[0], ALL * TWO * size);
+        }
+        end_case();
+    }
+}
+
 static void test_attention_int8(void)
 {
-    tested = &in_int8;
-    promise("attention with a cache in int8 is within 3e-4 of float64 with the cache's numbers, keeps the "
-            "cache to "
-            "the bit, and gives the same bits in parts",
-            agrees);
-    promise(
-        "attention with a cache in int8 is within 1 % of attention without a cache, and has the same bits "
-        "token by token, in pieces and in one pass",
+    promise_of_loops(
+        "attention with a cache in int8 is within 3e-4 of float64 with the cache's numbers, keeps the "
+        "cache to the bit, and gives the same bits in parts",
+        agrees);
+    promise_of_loops(
+        "attention with a cache in int8 is within 1 % of attention without a cache, and has the same "
+        "bits token by token, in pieces and in one pass",
         int8_pieces_are_the_same);
-    promise("attention with a cache in int8 does not depend on what was cut off, not even on NaN", truncates);
-    promise("attention with a cache in int8 does not overflow with the largest numbers everywhere",
-            int8_does_not_overflow);
-    promise("attention with a cache in int8 does not overflow with huge scores", huge_scores);
-    promise("attention with a cache in int8 spreads NaN and infinities as its reference", specials_spread);
-    promise("attention with a cache in int8 refuses more tokens than its capacity", refuses_small_capacities);
+    promise("attention with a cache in int8 has the same bits by both inner loops", loops_agree);
+    promise_of_loops("attention with a cache in int8 does not depend on what was cut off, not even on NaN",
+                     truncates);
+    promise_of_loops("attention with a cache in int8 does not overflow with the largest numbers everywhere",
+                     int8_does_not_overflow);
+    promise_of_loops("attention with a cache in int8 does not overflow with huge scores", huge_scores);
+    promise_of_loops("attention with a cache in int8 spreads NaN and infinities as its reference",
+                     specials_spread);
+    promise_of_loops("attention with a cache in int8 refuses more tokens than its capacity",
+                     refuses_small_capacities);
 }
 
 SUITE("attention_int8", test_attention_int8)

@@ -85,6 +85,15 @@ double scalar(char kind, unsigned choice, int bad)
         const double bad_kinds[4] = {2.0, -1.0, INT32_MAX, INT32_MIN};
         return bad ? bad_kinds[choice % 4] : choice % 2;
     }
+    case 'D': { /* the layout of int8: 1 in build `relaxed` only */
+#ifdef __wasm_relaxed_simd__
+        const double bad_layouts[4] = {2.0, -1.0, INT32_MAX, INT32_MIN};
+        return bad ? bad_layouts[choice % 4] : choice % 2;
+#else
+        const double bad_layouts[4] = {1.0, -1.0, INT32_MAX, INT32_MIN};
+        return bad ? bad_layouts[choice % 4] : 0.0;
+#endif
+    }
     case 'g': { /* inputs in a group of int8 weights: even and > 0 */
         const double good_groups[6] = {2, 4, 6, 32, 128, 1e6}, bad_groups[3] = {0, 1, 33};
         return bad ? bad_groups[choice % 3] : good_groups[choice % 6];
@@ -139,7 +148,7 @@ double scalar(char kind, unsigned choice, int bad)
     }
 }
 
-int can_be_bad(char kind) { return strchr("epkcmdg<>", kind) != NULL; }
+int can_be_bad(char kind) { return strchr("epkcmdgD<>", kind) != NULL; }
 
 /* ---- Elements ---- */
 

@@ -124,50 +124,83 @@ void judge_embedding_backward(const trial *t)
 
 /* ---- Weights as int8. c/int8.h has the layout. ---- */
 
-static size_t group_of(const trial *t) { return (size_t)t->c.v[0]; }
+/* A weight [out, in]. The scalars are its group and `dot`. */
+static int8_weight weight_of(const trial *t, void *bytes, size_t out, size_t in)
+{
+    return (int8_weight){out, in, (size_t)t->c.v[0], (int)t->c.v[1], bytes};
+}
 
-/* sizes: o, i; scalars: group, whether the float32 weight is [in, out] */
+/* Outputs with those that fill up the last block. */
+static size_t outs_of(int8_weight w) { return (w.out + 31) / 32 * 32; }
+
+/* The sums of the values, of which `dot` is made. */
+static void expect_int8_sums(int8_weight w)
+{
+    for (size_t o = 0; w.dot && o < outs_of(w); o++)
+        for (size_t i = 0, end; i < w.in; i = end) {
+            end = int8_run_end(w, i);
+            double sum = 0.0;
+            for (size_t k = i; k < end; k++) sum += int8_value(w, o, k);
+            expect_within("sums", o * w.in + i, *int8_sum(w, o, i), sum, 0.0);
+        }
+}
+
+void prepare_int8_linear(trial *t)
+{
+    const int8_weight w = weight_of(t, t->c.t[3], SIZE(2), SIZE(1));
+    for (size_t o = 0; w.dot && o < outs_of(w); o++)
+        for (size_t i = 0, end; i < w.in; i = end) {
+            end = int8_run_end(w, i);
+            int sum = 0;
+            for (size_t k = i; k < end; k++) sum += int8_value(w, o, k);
+            for (size_t k = end - i; k % 4; k++)
+                int8_byte(w, o, end - 1)[k - (end - i) + 1] = 0; /* the padding */
+            *int8_sum(w, o, i) = (int16_t)sum;
+        }
+}
+
+/* sizes: o, i; scalars: group, dot, whether the float32 weight is [in, out] */
 void judge_int8_quantize(const trial *t)
 {
-    const size_t out = SIZE(0), in = SIZE(1), group = group_of(t);
-    const size_t out_step = t->c.v[1] != 0.0 ? 1 : in, in_step = t->c.v[1] != 0.0 ? out : 1;
+    const size_t out = SIZE(0), in = SIZE(1);
+    const int8_weight w = weight_of(t, t->c.t[0], out, in);
     const float *weight = FLOATS_OF(1);
+    const int is_transposed = (int)t->c.v[2];
+    const size_t out_step = is_transposed ? 1 : in, in_step = is_transposed ? out : 1;
     for (size_t o = 0; o < out; o++)
         for (size_t i = 0; i < in; i++) {
             float most = 0.0f;
-            for (size_t j = i / group * group; j < in && j / group == i / group; j++)
+            for (size_t j = i / w.group * w.group; j < in && j / w.group == i / w.group; j++)
                 most = fmaxf(most, fabsf(weight[o * out_step + j * in_step]));
             const float scale = most / 127.0f, quotient = weight[o * out_step + i * in_step] / scale;
             const float value = scale > 0.0f ? fminf(fmaxf(rintf(quotient), -127.0f), 127.0f) : 0.0f;
-            const float got = gpt_int8_scale(t->c.t[0], o, i, in, group);
-            expect_same("scales", &got, &scale, 1);
-            expect_within("values", o * in + i, gpt_int8_value(t->c.t[0], o, i, in, group), (double)value,
-                          0.0);
+            expect_same("scales", int8_scale(w, o, i), &scale, 1);
+            expect_within("values", o * in + i, int8_value(w, o, i), (double)value, 0.0);
         }
+    expect_int8_sums(w);
 }
 
 void judge_int8_pack(const trial *t)
 {
-    const size_t out = SIZE(0), in = SIZE(1), group = group_of(t);
+    const size_t out = SIZE(0), in = SIZE(1);
+    const int8_weight w = weight_of(t, t->c.t[0], out, in), before = weight_of(t, t->before[0], out, in);
     const int8_t *plain = t->c.t[1];
-    for (size_t o = 0; o < gpt_round_up(out, GPT_INT8_OUTS); o++)
+    for (size_t o = 0; o < outs_of(w); o++)
         for (size_t i = 0; i < in; i++) {
             const size_t place = o * in + i;
-            expect_within("values", place, gpt_int8_value(t->c.t[0], o, i, in, group),
-                          o < out ? plain[place] : 0.0, 0.0);
-            const float scale = gpt_int8_scale(t->c.t[0], o, i, in, group),
-                        before = gpt_int8_scale(t->before[0], o, i, in, group);
-            expect_same("scales", &scale, &before, 1);
+            expect_within("values", place, int8_value(w, o, i), o < out ? plain[place] : 0.0, 0.0);
+            expect_same("scales", int8_scale(w, o, i), int8_scale(before, o, i), 1);
         }
+    expect_int8_sums(w);
 }
 
 void judge_int8_dequantize(const trial *t)
 {
-    const size_t out = SIZE(0), in = SIZE(1), group = group_of(t);
+    const size_t out = SIZE(0), in = SIZE(1);
+    const int8_weight w = weight_of(t, t->c.t[1], out, in);
     for (size_t o = 0; o < out; o++)
         for (size_t i = 0; i < in; i++) {
-            const float scale = gpt_int8_scale(t->c.t[1], o, i, in, group);
-            const float weight = scale * (float)gpt_int8_value(t->c.t[1], o, i, in, group);
+            const float weight = *int8_scale(w, o, i) * (float)int8_value(w, o, i);
             expect_same("weight", FLOATS_OF(0) + o * in + i, &weight, 1);
         }
 }
@@ -175,19 +208,19 @@ void judge_int8_dequantize(const trial *t)
 /* The bound of gpt_layers.h, for row r and output o; 0 if there is none. */
 static double int8_linear_bound(const trial *t, size_t r, size_t o)
 {
-    const size_t in = SIZE(1), group = group_of(t);
-    const int8_t *quantized = t->c.t[3];
+    const size_t in = SIZE(1);
+    const int8_weight w = weight_of(t, t->c.t[3], SIZE(2), in);
     const float *x = FLOATS_OF(2) + r * in, *bias = FLOATS_OF(4);
     double rounding = 0.0, runs = 0.0;
     magnitude m = {bias ? fabs((double)bias[o]) : 0.0};
     for (size_t i = 0, end; i < in; i = end, runs++) {
-        for (end = i; end < in && end - i < 128 && end / group == i / group;) end++;
-        const double scale = fabs((double)gpt_int8_scale(quantized, o, i, in, group));
+        end = int8_run_end(w, i);
+        const double scale = fabs((double)*int8_scale(w, o, i));
         const double most = largest(x + i, end - i);
         if (!isfinite(scale) || most > 2e34) return 0.0;
         for (size_t j = i; j < end; j++) {
-            const double weight = scale * abs(gpt_int8_value(quantized, o, j, in, group));
-            rounding += (most < 0x1p-100 ? most : most / 65534.0) * weight;
+            const double weight = scale * abs(int8_value(w, o, j));
+            rounding += (most < 0x1p-100 ? most : most / 16382.0) * weight;
             m.sum += fabs((double)x[j]) * weight;
         }
     }
@@ -206,6 +239,7 @@ static int all_finite(const float *x, size_t n)
 void judge_int8_linear(const trial *t)
 {
     const size_t rows = SIZE(0), in = SIZE(1), out = SIZE(2);
+    if (!t->prepared && t->c.v[1] != 0.0) return;
     for (size_t r = 0; r < rows; r++)
         for (size_t o = 0; o < out; o++) {
             const size_t index = r * out + o;
@@ -783,19 +817,37 @@ void judge_attention_cached(const trial *t)
                       error_of_scores((double)SIZE(4), most) * most);
 }
 
+/* For `dot`: the sums of the keys' columns, and scales of values that are not negative. */
+void prepare_attention_int8(trial *t)
+{
+    const size_t size = SIZE(4), quads = (size + 3) / 4, panel = 128 * quads;
+    const size_t piece = 32 * ((size + 31) / 32 * 32) + 128 + 64;
+    if (t->c.v[1] == 0.0 || size > 256) return;
+    for (size_t at = 0; at < t->n[1] * sizeof(float); at += piece)
+        for (size_t j = 0; j < 32; j++) {
+            int8_t *keys = (int8_t *)t->c.t[1] + at, *key = keys + j / 16 * (panel / 2) + j % 16 * 4;
+            int16_t sum = 0;
+            for (size_t c = 0; c < 4 * quads; c++) sum = (int16_t)(sum + key[c / 4 * 64 + c % 4]);
+            memcpy(keys + panel + 128 + j * sizeof sum, &sum, sizeof sum);
+            float *scale = (float *)(void *)((int8_t *)t->c.t[2] + at) + j;
+            *scale = fabsf(*scale);
+        }
+}
+
 /* The bound of gpt_layers.h. The cache holds any numbers here. A number may be read as a scale, and then the
  * largest key or value is 127 times as large. */
 void judge_attention_int8(const trial *t)
 {
     for (size_t i = 1; i <= 2; i++) expect_same(NAME(i), FLOATS_OF(i), EXPECTED(i), t->n[i]);
+    if (!t->prepared && t->c.v[1] != 0.0) return;
     if ((t->range[1] | t->range[2]) > MODERATE || t->range[4] & ~(unsigned)(NOT_FINITE | MODERATE)) return;
     const double size = (double)SIZE(4), most_q = fmax(1.0, largest_finite(FLOATS_OF(4), t->n[4]));
     double most = most_q;
     for (size_t i = 1; i <= 2; i++) most = fmax(most, 127.0 * largest_finite(FLOATS_OF(i), t->n[i]));
-    const double score = most_q * most * sqrt(size) * (fmax(1.0, size / 512.0) * 0x1p-16 + (size + 4.0) * u);
+    const double score = most_q * most * sqrt(size) * (fmax(1.0, size / 2048.0) * 0x1p-14 + (size + 4.0) * u);
     for (size_t i = 0; i < t->n[0]; i++)
         expect_within("y", i, (double)FLOATS_OF(0)[i], (double)EXPECTED(0)[i],
-                      (0x1p-11 + 3e-6 + expm1(2.0 * score)) * most);
+                      (0x1p-10 + 3e-6 + expm1(2.0 * score)) * most);
 }
 
 void prepare_attention_weights(trial *t)

@@ -55,6 +55,8 @@ void judge_linear_init(const trial *t);
 void judge_uniform(const trial *t);
 void judge_normal(const trial *t);
 
+void prepare_int8_linear(trial *t);
+void prepare_attention_int8(trial *t);
 void prepare_layernorm(trial *t);
 void prepare_batchnorm_forward(trial *t);
 void prepare_batchnorm_backward(trial *t);

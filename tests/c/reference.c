@@ -77,50 +77,89 @@ void gpt_conv1d_backward_ref(float *dx, float *dweight, float *dbias, const floa
     affine_backward(dx, dweight, dbias, dy, x, weight, (steps){.out = 1, .in = nf}, rows, nx, nf);
 }
 
-/* ---- Weights as int8; c/int8.h describes the layout ---- */
+/* ---- Weights as int8; c/int8.h describes the layouts ---- */
 
 static size_t up_to(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 
-/* The place of a byte in vectors of 32 lanes (outputs, tokens or columns) by numbers i, and its value. */
-static size_t byte_place(size_t lane, size_t i)
+/* A panel of 32 lanes (outputs, tokens or columns) and n numbers: its bytes, where a byte is, and its value. */
+static size_t panel_bytes(size_t n) { return 32 * up_to(n, 4); }
+static size_t byte_place(size_t lane, size_t i, size_t n, int dot)
 {
+    if (dot) return lane / 16 * (panel_bytes(n) / 2) + i / 4 * 64 + lane % 16 * 4 + i % 4;
     return i / 2 * 64 + lane / 8 * 16 + lane % 4 * 4 + i % 2 * 2 + lane % 8 / 4;
 }
-static int value_of(int8_t byte, size_t lane) { return lane % 8 < 4 ? (uint8_t)byte - 128 : byte; }
-
-/* scale[o, i / group] · value[o,i] */
-static double int8_weight(const int8_t *quantized, size_t o, size_t i, size_t in, size_t group)
+static int value_of(int8_t byte, size_t lane, int dot)
 {
-    const size_t groups = (in + group - 1) / group, block = 32 * up_to(in, 2) + groups * 32 * sizeof(float);
-    /* groups before the last one are whole */
-    const int8_t *scales = quantized + o / 32 * block + i / group * (group + sizeof(float)) * 32;
-    const int8_t *values = scales + 32 * sizeof(float);
-    float scale;
-    memcpy(&scale, scales + o % 32 * sizeof(float), sizeof scale);
-    return (double)scale * value_of(values[byte_place(o % 32, i % group)], o);
+    return !dot && lane % 8 < 4 ? (uint8_t)byte - 128 : byte;
 }
 
-void gpt_int8_linear_forward_ref(float *y, const float *x, const int8_t *quantized, const float *bias,
-                                 size_t rows, size_t in, size_t out, size_t group)
+static size_t int8_group_bytes(size_t n, int dot)
 {
+    return 32 * sizeof(float) + (dot ? (n + 127) / 128 * 32 * sizeof(int16_t) : 0) + panel_bytes(n);
+}
+
+/* Where the group of output o and input i begins. */
+static size_t int8_group_place(int8_weight w, size_t o, size_t i)
+{
+    const size_t whole = int8_group_bytes(w.group, w.dot), rest = w.in % w.group;
+    const size_t block = w.in / w.group * whole + (rest ? int8_group_bytes(rest, w.dot) : 0);
+    return o / 32 * block + i / w.group * whole;
+}
+
+/* Where i's run begins. */
+static size_t int8_run_place(int8_weight w, size_t o, size_t i)
+{
+    return int8_group_place(w, o, i) + int8_group_bytes(i % w.group / 128 * 128, w.dot);
+}
+
+size_t int8_run_end(int8_weight w, size_t i)
+{
+    const size_t first = i - i % w.group, end = w.group < w.in - first ? first + w.group : w.in;
+    const size_t run_end = first + i % w.group / 128 * 128 + 128;
+    return run_end < end ? run_end : end;
+}
+
+float *int8_scale(int8_weight w, size_t o, size_t i)
+{
+    return (float *)(void *)(w.bytes + int8_group_place(w, o, i)) + o % 32;
+}
+
+int16_t *int8_sum(int8_weight w, size_t o, size_t i)
+{
+    return (int16_t *)(void *)(w.bytes + int8_run_place(w, o, i)) + o % 32;
+}
+
+int8_t *int8_byte(int8_weight w, size_t o, size_t i)
+{
+    const size_t in_run = i % w.group % 128, n = int8_run_end(w, i) - (i - in_run);
+    return w.bytes + int8_run_place(w, o, i) + (w.dot ? 32 * sizeof(int16_t) : 0) +
+           byte_place(o % 32, in_run, n, w.dot);
+}
+
+int int8_value(int8_weight w, size_t o, size_t i) { return value_of(*int8_byte(w, o, i), o, w.dot); }
+
+void gpt_int8_linear_forward_ref(float *y, const float *x, int8_weight weight, const float *bias, size_t rows)
+{
+    const size_t in = weight.in, out = weight.out;
     for (size_t r = 0; r < rows; r++)
         for (size_t o = 0; o < out; o++) {
             /* an infinity makes the row NaN */
             double sum = bias ? (double)bias[o] : 0.0;
             for (size_t i = 0; i < in; i++)
-                sum += isfinite(x[r * in + i])
-                           ? (double)x[r * in + i] * int8_weight(quantized, o, i, in, group)
-                           : (double)NAN;
+                sum += isfinite(x[r * in + i]) ? (double)x[r * in + i] * ((double)*int8_scale(weight, o, i) *
+                                                                          int8_value(weight, o, i))
+                                               : (double)NAN;
             y[r * out + o] = (float)sum;
         }
 }
 
-void gpt_int8_embedding_forward_ref(float *y, const int32_t *indices, const int8_t *quantized, size_t rows,
-                                    size_t dim, size_t group)
+void gpt_int8_embedding_forward_ref(float *y, const int32_t *indices, int8_weight weight, size_t rows)
 {
     for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < dim; c++)
-            y[r * dim + c] = (float)int8_weight(quantized, (size_t)indices[r], c, dim, group);
+        for (size_t c = 0; c < weight.in; c++) {
+            const size_t o = (size_t)indices[r];
+            y[r * weight.in + c] = (float)((double)*int8_scale(weight, o, c) * int8_value(weight, o, c));
+        }
 }
 
 /* ---- Batch normalization ---- */
@@ -235,6 +274,7 @@ typedef struct head {
     /* With a cache: where the head's keys and values begin, and the bytes from one piece to the next. */
     char *keys, *values;
     size_t keys_step, values_step;
+    int dot; /* in int8: which layout */
 } head;
 
 static double key_of(const head *a, size_t j, size_t c) { return (double)a->q[j * a->step + a->dim + c]; }
@@ -411,12 +451,15 @@ void gpt_attention_cached_forward_ref(float *y, float *keys, float *values, cons
     }
 }
 
-/* int8: a piece has 32 tokens. Keys are the values of ⌈size/4⌉ · 4 columns, where a token is a lane, then 32
- * scales. Values are 32 scales, then panels of 32 columns, where a column is a lane. */
-static size_t piece_bytes(size_t size) { return 32 * up_to(size, 32) + 32 * sizeof(float); }
+/* int8: a piece has 32 tokens. Keys are a panel in which a token is a lane, then 32 scales, for `dot` then 32
+ * sums of the columns. Values are 32 scales, then panels of 32 columns, where a column is a lane. */
+static size_t piece_bytes(size_t size, int dot)
+{
+    return 32 * up_to(size, 32) + 32 * sizeof(float) + (dot ? 32 * sizeof(int16_t) : 0);
+}
 static char *key_scale(const head *a, size_t j)
 {
-    return a->keys + j / 32 * a->keys_step + 32 * up_to(a->size, 4) + j % 32 * sizeof(float);
+    return a->keys + j / 32 * a->keys_step + panel_bytes(a->size) + j % 32 * sizeof(float);
 }
 static char *value_scale(const head *a, size_t j)
 {
@@ -424,12 +467,12 @@ static char *value_scale(const head *a, size_t j)
 }
 static int8_t *key_byte(const head *a, size_t j, size_t c)
 {
-    return (int8_t *)(a->keys + j / 32 * a->keys_step + byte_place(j % 32, c));
+    return (int8_t *)(a->keys + j / 32 * a->keys_step + byte_place(j % 32, c, a->size, a->dot));
 }
 static int8_t *value_byte(const head *a, size_t j, size_t c)
 {
-    return (int8_t *)(a->values + j / 32 * a->values_step + 32 * sizeof(float) + c / 32 * (16 * 64) +
-                      byte_place(c % 32, j % 32));
+    return (int8_t *)(a->values + j / 32 * a->values_step + 32 * sizeof(float) + c / 32 * panel_bytes(32) +
+                      byte_place(c % 32, j % 32, 32, a->dot));
 }
 
 static double scaled(const char *scale, int value)
@@ -438,13 +481,13 @@ static double scaled(const char *scale, int value)
     memcpy(&s, scale, sizeof s);
     return (double)s * value;
 }
-static double int8_key(const head *a, size_t j, size_t c)
+static double key_in_int8(const head *a, size_t j, size_t c)
 {
-    return scaled(key_scale(a, j), value_of(*key_byte(a, j, c), j));
+    return scaled(key_scale(a, j), value_of(*key_byte(a, j, c), j, a->dot));
 }
-static double int8_value(const head *a, size_t j, size_t c)
+static double value_in_int8(const head *a, size_t j, size_t c)
 {
-    return scaled(value_scale(a, j), value_of(*value_byte(a, j, c), c));
+    return scaled(value_scale(a, j), value_of(*value_byte(a, j, c), c, a->dot));
 }
 
 /* A row as int8: scale = max |x| / 127, and value[c] = x[c] · 127 / max |x|, rounded to the nearest
@@ -475,27 +518,41 @@ static int rounded(float x)
 }
 
 /* The byte of a value of this lane. */
-static int8_t coded(int value, size_t lane) { return (int8_t)(lane % 8 < 4 ? value + 128 : value); }
+static int8_t coded(int value, size_t lane, int dot)
+{
+    return (int8_t)(!dot && lane % 8 < 4 ? value + 128 : value);
+}
 
 void gpt_attention_int8_forward_ref(float *y, float *keys, float *values, const float *qkv, size_t batch,
-                                    size_t tokens, size_t past, size_t capacity, size_t heads, size_t size)
+                                    size_t tokens, size_t past, size_t capacity, size_t heads, size_t size,
+                                    int dot)
 {
-    const size_t bytes = piece_bytes(size), floats = up_to(capacity, 32) / 32 * bytes / sizeof(float);
+    if (size > 256) dot = 0; /* larger sums would not fit int16 */
+    /* there is room for either layout */
+    const size_t bytes = piece_bytes(size, dot),
+                 floats = up_to(capacity, 32) / 32 * piece_bytes(size, 1) / sizeof(float);
     for (size_t n = 0; n < batch * heads; n++) {
         head a = cached_head_of(keys, values, qkv, n, tokens, heads, size, floats, bytes, bytes);
+        a.dot = dot;
         for (size_t t = 0; t < tokens; t++) {
             const size_t j = past + t;
             const float *k = a.q + t * a.step + a.dim, *v = k + a.dim;
             const rounding of_k = rounding_of(k, size), of_v = rounding_of(v, size);
             memcpy(key_scale(&a, j), &of_k.scale, sizeof(float));
             memcpy(value_scale(&a, j), &of_v.scale, sizeof(float));
+            int16_t sum = 0;
             for (size_t c = 0; c < up_to(size, 4); c++) { /* up to 3 columns more are 0 */
-                *key_byte(&a, j, c) = coded(c < size ? rounded(k[c] * of_k.factor) : 0, j);
-                *value_byte(&a, j, c) = coded(c < size ? rounded(v[c] * of_v.factor) : 0, c);
+                const int key = c < size ? rounded(k[c] * of_k.factor) : 0;
+                *key_byte(&a, j, c) = coded(key, j, dot);
+                *value_byte(&a, j, c) = coded(c < size ? rounded(v[c] * of_v.factor) : 0, c, dot);
+                sum = (int16_t)(sum + key); /* of a NaN, any bits */
             }
+            if (dot)
+                memcpy(key_scale(&a, j / 32 * 32) + 32 * sizeof(float) + j % 32 * sizeof sum, &sum,
+                       sizeof sum);
         }
-        a.key = int8_key;
-        a.value = int8_value;
+        a.key = key_in_int8;
+        a.value = value_in_int8;
         attend(y, &a, n, tokens, past);
     }
 }

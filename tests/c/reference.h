@@ -7,8 +7,8 @@
  *
  * c/reference.h has those of the layers whose file reads as a textbook. The others are here: of operations
  * whose equation needs no explanation, and of kernels whose layouts and helpers a reference must not share
- * with what it judges. Without a reference: random numbers, gpt_transpose, gpt_batchnorm_update, and the
- * layout of int8 weights. Their tests compare with known values.
+ * with what it judges. Without a reference: random numbers, gpt_transpose and gpt_batchnorm_update.
+ * Their tests compare with known values.
  */
 #ifndef GPT_TEST_REFERENCE_H
 #define GPT_TEST_REFERENCE_H
@@ -23,10 +23,25 @@ void gpt_conv1d_forward_ref(float *y, const float *x, const float *weight, const
                             size_t nx, size_t nf);
 void gpt_conv1d_backward_ref(float *dx, float *dweight, float *dbias, const float *dy, const float *x,
                              const float *weight, size_t rows, size_t nx, size_t nf);
-void gpt_int8_linear_forward_ref(float *y, const float *x, const int8_t *quantized, const float *bias,
-                                 size_t rows, size_t in, size_t out, size_t group);
-void gpt_int8_embedding_forward_ref(float *y, const int32_t *indices, const int8_t *quantized, size_t rows,
-                                    size_t dim, size_t group);
+/* A weight [out, in] as int8, in one of the layouts of c/int8.h. */
+typedef struct int8_weight {
+    size_t out, in, group;
+    int dot;
+    int8_t *bytes;
+} int8_weight;
+
+/* Of output o, which may be one that fills up a block, and of input i: where the scale is, where the sum of the
+ * values of i's run is (for `dot` only), where the byte of the value is, and the value. */
+float *int8_scale(int8_weight w, size_t o, size_t i);
+int16_t *int8_sum(int8_weight w, size_t o, size_t i);
+int8_t *int8_byte(int8_weight w, size_t o, size_t i);
+int int8_value(int8_weight w, size_t o, size_t i);
+/* The end of i's run: of at most 128 inputs of a group. */
+size_t int8_run_end(int8_weight w, size_t i);
+
+void gpt_int8_linear_forward_ref(float *y, const float *x, int8_weight weight, const float *bias,
+                                 size_t rows);
+void gpt_int8_embedding_forward_ref(float *y, const int32_t *indices, int8_weight weight, size_t rows);
 void gpt_batchnorm_statistics_ref(float *mean, float *off, float *var, const float *x, size_t rows,
                                   size_t cols);
 void gpt_batchnorm_forward_ref(float *y, const float *x, const float *mean, const float *off,
@@ -43,7 +58,8 @@ void gpt_attention_weights_ref(float *w, const float *qkv, size_t batch, size_t 
 void gpt_attention_cached_forward_ref(float *y, float *keys, float *values, const float *qkv, size_t batch,
                                       size_t tokens, size_t past, size_t capacity, size_t heads, size_t size);
 void gpt_attention_int8_forward_ref(float *y, float *keys, float *values, const float *qkv, size_t batch,
-                                    size_t tokens, size_t past, size_t capacity, size_t heads, size_t size);
+                                    size_t tokens, size_t past, size_t capacity, size_t heads, size_t size,
+                                    int dot);
 /* sums  as many as dqkv has floats, contents lost */
 void gpt_attention_backward_ref(float *dqkv, double *sums, const float *dy, const float *qkv, size_t batch,
                                 size_t tokens, size_t heads, size_t size, uint32_t seed, float p);

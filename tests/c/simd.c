@@ -132,6 +132,19 @@ static void exponential(void)
     expect_lanes("exp", gpt_exp_f32x4(vector(-INFINITY, -3e38f, -1e-45f, 1e-45f)), 0.0f, 0.0f, 1.0f, 1.0f);
 }
 
+/* With b from 0 to 127, no processor's sum of two products leaves 16 bits. The sums of four are modulo 2^32. */
+static void bytes_multiply(void)
+{
+#ifdef __wasm_relaxed_simd__
+    static const int8_t a[16] = {127, 127, 127, 127, -128, -128, -128, -128, 1, -2, 3, -4, -127, 127, 0, 5},
+                        b[16] = {127, 127, 127, 127, 127, 127, 127, 127, 5, 6, 7, 8, 127, 0, 127, 1};
+    const v128_t sum = wasm_i32x4_make(1, -1, INT32_MAX, INT32_MIN);
+    expect_ints("relaxed_dot",
+                wasm_i32x4_relaxed_dot_i8x16_i7x16_add(wasm_v128_load(a), wasm_v128_load(b), sum), 64517,
+                -65025, INT32_MAX - 18, INT32_MAX - 16123);
+#endif
+}
+
 static void sum_has_its_order(void)
 {
     /* (0 + 2) + (1 + 3) cancels 1e8 and -1e8 first and keeps the small values; other orders lose them */
@@ -168,6 +181,8 @@ static void test_simd(void)
     promise("lt is false for NaN, bitselect and abs keep NaN, and sqrt keeps -0", comparison_selects);
     promise("gpt_exp_f32x4 has a relative error of at most 3e-7 up to 88, is 0 below -87, and NaN for NaN",
             exponential);
+    promise("the relaxed dot product of bytes is exact where one has 7 bits, in the build that has it",
+            bytes_multiply);
     promise("gpt_sum_lanes adds in the order (0 + 2) + (1 + 3)", sum_has_its_order);
     promise("loading a tail fills it with zeros, and tails are neither read nor written past their end",
             tails_stay_inside);

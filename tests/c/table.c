@@ -136,11 +136,12 @@ static size_t cache_count(const call *c, size_t which)
 static int run_attention_int8_forward(const call *c)
 {
     return gpt_attention_int8_forward(T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2), capacity_of(c), S(3),
-                                      S(4), PARTS);
+                                      S(4), I(1), PARTS);
 }
 static void run_attention_int8_forward_ref(const call *c)
 {
-    gpt_attention_int8_forward_ref(T(0), T(1), T(2), T(4), S(0), S(1), S(2), capacity_of(c), S(3), S(4));
+    gpt_attention_int8_forward_ref(T(0), T(1), T(2), T(4), S(0), S(1), S(2), capacity_of(c), S(3), S(4),
+                                   I(1));
 }
 static size_t attention_int8_scratch(const call *c)
 {
@@ -152,15 +153,22 @@ static size_t int8_cache_count(const call *c, size_t which)
     return floats_of_heads(c, gpt_attention_int8_cache_size(capacity_of(c), S(4)));
 }
 
-/* int8 weights: c->v[0] is the group; c->v[1] says whether the float32 weight is [in, out]. */
+/* int8 weights: c->v[0] is the group, c->v[1] is `dot`, c->v[2] says whether the float32 weight is [in, out]. */
 #define GROUP ((size_t)D(0))
-WITHOUT_REFERENCE(int8_quantize, T(0), T(1), S(0), S(1), GROUP, 0, S(1), I(1) ? 1 : S(1), I(1) ? S(0) : 1)
-WITHOUT_REFERENCE(int8_pack, T(0), T(1), S(0), S(1), GROUP)
-WITHOUT_REFERENCE(int8_dequantize, T(0), T(1), S(0), S(1), GROUP)
-PARTS_ONLY(int8_linear_forward, T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2), GROUP)
-REFERENCE(int8_linear_forward, T(0), T(2), T(3), T(4), S(0), S(1), S(2), GROUP)
-PARTS_ONLY(int8_embedding_forward, T(0), T(1), T(2), S(0), S(1), S(2), GROUP)
-REFERENCE(int8_embedding_forward, T(0), T(1), T(2), S(0), S(2), GROUP)
+WITHOUT_REFERENCE(int8_quantize, T(0), T(1), S(0), S(1), GROUP, 0, S(1), I(2) ? 1 : S(1), I(2) ? S(0) : 1,
+                  I(1))
+WITHOUT_REFERENCE(int8_pack, T(0), T(1), S(0), S(1), GROUP, I(1))
+WITHOUT_REFERENCE(int8_dequantize, T(0), T(1), S(0), S(1), GROUP, I(1))
+PARTS_ONLY(int8_linear_forward, T(0), T(1), T(2), T(3), T(4), S(0), S(1), S(2), GROUP, I(1))
+static void run_int8_linear_forward_ref(const call *c)
+{
+    gpt_int8_linear_forward_ref(T(0), T(2), (int8_weight){S(2), S(1), GROUP, I(1), T(3)}, T(4), S(0));
+}
+PARTS_ONLY(int8_embedding_forward, T(0), T(1), T(2), S(0), S(1), S(2), GROUP, I(1))
+static void run_int8_embedding_forward_ref(const call *c)
+{
+    gpt_int8_embedding_forward_ref(T(0), T(1), (int8_weight){S(1), S(2), GROUP, I(1), T(2)}, S(0));
+}
 
 /* A group that is refused has the tensors of another one. */
 static size_t valid_group(const call *c) { return GROUP && GROUP % 2 == 0 ? GROUP : 2; }
@@ -170,17 +178,23 @@ static size_t int8_linear_scratch(const call *c)
     return gpt_int8_linear_scratch_size(S(0), S(1), valid_group(c));
 }
 
-/* Words of an int8 weight: a byte a value, a word a scale. */
+/* Words of 32 outputs and n inputs of a group: a word a scale, for `dot` two bytes a sum, a byte a value. */
+static size_t words_of_group(size_t n, int dot)
+{
+    return 32 + (dot ? (n + 127) / 128 * 16 : 0) + (n + 3) / 4 * 32;
+}
+
 static size_t quantized_count(const call *c, size_t out, size_t in)
 {
-    size_t bytes;
+    size_t floats;
     const size_t group = valid_group(c);
+    const int dot = I(1) == 1;
     if (out > MOST_ADDRESSABLE || in > MOST_ADDRESSABLE) return UNADDRESSABLE;
-    const size_t outs = (out + 31) / 32 * 32, ins = (in + 1) / 2 * 2;
+    const size_t outs = (out + 31) / 32 * 32, ins = (in + 1) / 2 * 2, rest = in % group;
     /* in the rule for what is addressable, a size of 0 counts as 1 */
-    if (__builtin_mul_overflow(outs ? outs : 1, ins ? ins : 1, &bytes) || bytes > MOST_ADDRESSABLE)
+    if (__builtin_mul_overflow(outs ? outs : 1, ins ? ins : 1, &floats) || floats > MOST_ADDRESSABLE)
         return UNADDRESSABLE;
-    return outs * ins / 4 + outs * (in / group + (in % group != 0));
+    return outs / 32 * (in / group * words_of_group(group, dot) + (rest ? words_of_group(rest, dot) : 0));
 }
 
 static size_t quantize_count(const call *c, size_t which)
@@ -730,30 +744,31 @@ const kernel kernels[] = {
      .run = run_int8_quantize,
      .judge = judge_int8_quantize,
      .sizes = "oi",
-     .scalars = "gF",
+     .scalars = "gDF",
      .tensors = {{OUT, "quantized", NULL, BYTES}, {IN, "weight", "oi", FINITES}},
      .count = quantize_count},
     {.name = "int8_pack",
      .run = run_int8_pack,
      .judge = judge_int8_pack,
      .sizes = "oi",
-     .scalars = "g",
+     .scalars = "gD",
      .tensors = {{INOUT, "quantized", NULL, BYTES}, {IN, "plain", NULL, BYTES}},
      .count = pack_count},
     {.name = "int8_dequantize",
      .run = run_int8_dequantize,
      .judge = judge_int8_dequantize,
      .sizes = "oi",
-     .scalars = "g",
+     .scalars = "gD",
      .tensors = {{OUT, "weight", "oi"}, {IN, "quantized"}},
      .count = quantize_count},
     {.name = "int8_linear_forward",
      .run = run_int8_linear_forward,
      .reference = run_int8_linear_forward_ref,
      .judge = judge_int8_linear,
+     .prepare = prepare_int8_linear,
      .has_parts = 1,
      .sizes = "rio",
-     .scalars = "g",
+     .scalars = "gD",
      .tensors = {{OUT, "y", "ro"},
                  {SCRATCH, "scratch"},
                  {IN, "x", "ri"},
@@ -766,7 +781,7 @@ const kernel kernels[] = {
      .reference = run_int8_embedding_forward_ref,
      .has_parts = 1,
      .sizes = "rnd",
-     .scalars = "g",
+     .scalars = "gD",
      .tensors = {{OUT, "y", "rd"}, {IN, "indices", "r", INDICES}, {IN, "quantized"}},
      .classes = 'n',
      .count = int8_embedding_count},
@@ -813,10 +828,11 @@ const kernel kernels[] = {
      .run = run_attention_int8_forward,
      .reference = run_attention_int8_forward_ref,
      .judge = judge_attention_int8,
+     .prepare = prepare_attention_int8,
      .has_parts = 1,
      .sizes = "btphs",
      .least = {0, 0, 0, 0, 1},
-     .scalars = "+", /* room for more tokens: 0 to 2 */
+     .scalars = "+D", /* room for more tokens, 0 to 2; dot */
      .tensors =
          {{OUT, "y", "bths"}, {INOUT, "keys"}, {INOUT, "values"}, {SCRATCH, "scratch"}, {IN, "qkv", "bt3hs"}},
      .scratch_size = attention_int8_scratch,

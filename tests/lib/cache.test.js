@@ -1,4 +1,4 @@
-/** @import { ForwardEvent, KeyValueCache, Tensor } from 'gpt-layers' */
+/** @import { ForwardEvent, KeyValueCache, LoadOptions, Tensor } from 'gpt-layers' */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -161,31 +161,39 @@ test('a cache that is truncated continues from the tokens that it keeps', () => 
   })
 })
 
-test('with int8 weights and cache the bits are the same at once, in pieces and on two threads', async () => {
-  const two = await loadForTest({ threads: 2 })
-  gpt.scope(() => {
-    const wide = { ...config, contextLength: 160, embDim: 256, nHeads: 4, nLayers: 1 }
-    const own = shake(gpt, new gpt.GPTModel(wide)).eval()
-    const twin = new two.GPTModel(wide).eval()
-    twin.loadStateDict(two.loadSafetensors(gpt.saveSafetensors(own, { names: 'ours' })))
-    const text = [0, 1].map((b) => Array.from({ length: 160 }, (_, i) => (7 * i * i + 3 * b + i) % 11))
-    /** The last token's logits, after a longer text. @param {typeof own} of @param {number[]} lengths */
-    const logits = (of, lengths) => {
-      const cache = of.newCache({ batchSize: 2, dtype: 'int8' })
-      let last = of.forward(text, { cache, lastOnly: true })
-      cache.truncate(0)
-      for (const length of lengths) {
-        last = of.forward(columns(text, cache.length, cache.length + length), { cache, lastOnly: true })
+/** The other loads give the same bits: by each way to multiply int8, on one thread and on two. */
+for (const options of /** @type {LoadOptions[]} */ ([
+  { threads: 2 },
+  { threads: 2, int8Kernel: 'int16' },
+  ...(gpt.build === 'relaxed' ? [{ int8Kernel: 'dot' }, { threads: 2, int8Kernel: 'dot' }] : []),
+])) {
+  const title = JSON.stringify(options)
+  test(`with int8 weights and cache the bits are the same at once, in pieces and with ${title}`, async () => {
+    const two = await loadForTest(options)
+    gpt.scope(() => {
+      const wide = { ...config, contextLength: 160, embDim: 256, nHeads: 4, nLayers: 1 }
+      const own = shake(gpt, new gpt.GPTModel(wide)).eval()
+      const twin = new two.GPTModel(wide).eval()
+      twin.loadStateDict(two.loadSafetensors(gpt.saveSafetensors(own, { names: 'ours' })))
+      const text = [0, 1].map((b) => Array.from({ length: 160 }, (_, i) => (7 * i * i + 3 * b + i) % 11))
+      /** The last token's logits, after a longer text. @param {typeof own} of @param {number[]} lengths */
+      const logits = (of, lengths) => {
+        const cache = of.newCache({ batchSize: 2, dtype: 'int8' })
+        let last = of.forward(text, { cache, lastOnly: true })
+        cache.truncate(0)
+        for (const length of lengths) {
+          last = of.forward(columns(text, cache.length, cache.length + length), { cache, lastOnly: true })
+        }
+        return last.toArray()
       }
-      return last.toArray()
-    }
-    for (const quantized of [own, twin]) quantized.quantize()
-    const expected = logits(own, [160])
-    for (const of of [own, twin]) assert.deepEqual(logits(of, [3, 97, 5, 1, 47, 4, 3]), expected)
-    assert.deepEqual(logits(twin, [160]), expected)
+      for (const quantized of [own, twin]) quantized.quantize()
+      const expected = logits(own, [160])
+      for (const of of [own, twin]) assert.deepEqual(logits(of, [3, 97, 5, 1, 47, 4, 3]), expected)
+      assert.deepEqual(logits(twin, [160]), expected)
+    })
+    two.dispose()
   })
-  two.dispose()
-})
+}
 
 test('a cache is float32, unless dtype says int8', () => {
   gpt.scope(() => {

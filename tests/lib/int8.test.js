@@ -1,10 +1,10 @@
 // Int8Weight: its values and scales, what it computes with large and tiny weights, and what it refuses.
 
-/** @import { Int8Weight } from 'gpt-layers' */
+/** @import { Int8Weight, LoadOptions } from 'gpt-layers' */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertRefuses, heapSize, loadForTest, usedMemory } from './support.js'
+import { assertRefuses, heapSize, load, loadForTest, usedMemory } from './support.js'
 
 const gpt = await loadForTest()
 
@@ -150,11 +150,14 @@ test('an int8 weight is freed by dispose, and says so afterwards', () => {
   assertRefuses(() => gpt.saveSafetensors(layer, { names: 'ours' }), 'DISPOSED', /weight should be live/)
 })
 
-test('an int8 weight takes a byte for each weight, and four for each scale', () => {
+test('an int8 weight takes a byte for each weight, four for each scale, and by dot two for each sum', () => {
   const layer = new gpt.Linear(768, 800, { bias: false })
   const before = usedMemory(gpt)
   layer.quantize()
-  assert.equal(before - usedMemory(gpt), 4 * 768 * 800 - (768 * 800 + 4 * 6 * 800))
+  assert.equal(
+    before - usedMemory(gpt),
+    4 * 768 * 800 - (768 * 800 + (gpt.int8Kernel === 'dot' ? 6 : 4) * 6 * 800),
+  )
 })
 
 test('reading the values takes a few MB of memory at most, however large the weight', () => {
@@ -163,4 +166,33 @@ test('reading the values takes a few MB of memory at most, however large the wei
   assert.equal(live(layer.int8Weight).values().length, 1024 * 12_000)
   assert.ok(heapSize(gpt) - heap <= 2 ** 23)
   layer.dispose()
+})
+
+test('an int8 product has the same bits in every build, by each way to multiply, for one row and many', async () => {
+  const relaxed = /** @type {const} */ (['dot', 'int16']).map((int8Kernel) => ({
+    build: 'relaxed',
+    int8Kernel,
+  }))
+  const runsRelaxed = gpt.build === 'relaxed' || (await load().then((best) => best.build === 'relaxed'))
+  const choices = [{ build: 'simd' }, ...(runsRelaxed ? relaxed : [])]
+  const [inputs, outputs, rows] = [301, 37, 9]
+  const x = Array.from({ length: rows }, (_, r) =>
+    Array.from({ length: inputs }, (_, i) => Math.sin(7 * r + i) * (i % 50 ? 1 : 30)),
+  )
+  const results = await Promise.all(
+    choices.map(async (options) => {
+      const instance = await load(/** @type {LoadOptions} */ (options))
+      const layer = new instance.Linear(inputs, outputs, { bias: false })
+      layer.weight.data.forEach((_, i, data) => (data[i] = Math.cos(i * i) * (i % 40 ? 1 : 20)))
+      layer.quantize({ groupSize: 128 })
+      const whole = layer.forward(instance.tensor(x)).toArray()
+      assert.deepEqual(
+        x.map((row) => layer.forward(instance.tensor(row)).toArray()),
+        whole,
+      )
+      instance.dispose()
+      return whole
+    }),
+  )
+  for (const result of results) assert.deepEqual(result, results[0])
 })

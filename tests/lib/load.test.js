@@ -58,7 +58,7 @@ for (const name of builds) {
     },
   )
 
-  const limit = name.startsWith('relaxed') ? 97 : 92
+  const limit = name.startsWith('relaxed') ? 95 : 91
   test(`${name} is at most ${limit} kB`, () => {
     assert.ok(read(name).length <= limit * 1000, `${read(name).length} bytes`)
   })
@@ -116,10 +116,31 @@ test('a module that the caller compiled runs, and a foreign module is refused', 
   })
 })
 
+test('gpt.int8Kernel is undefined before load and after dispose, the asked one, or what the engine is fast at', async () => {
+  for (const build of /** @type {const} */ (['simd', 'relaxed'])) {
+    if (!runnable.includes(build)) continue
+    const gpt = await load({ build })
+    assert.equal(gpt.int8Kernel, gpt.exports.gpt_dot_is_fast() === 1 ? 'dot' : 'int16')
+    if (build === 'simd') assert.equal(gpt.int8Kernel, 'int16')
+    gpt.dispose()
+    assert.equal(gpt.int8Kernel, undefined)
+    for (const int8Kernel of /** @type {const} */ (['dot', 'int16'])) {
+      if (build === 'simd' && int8Kernel === 'dot') continue
+      const forced = await load({ build, int8Kernel })
+      assert.equal(forced.int8Kernel, int8Kernel)
+    }
+  }
+  await assert.rejects(load({ build: 'simd', int8Kernel: 'dot' }), {
+    code: 'VALUE',
+    message: "load: int8Kernel should be 'int16' in build 'simd', got 'dot'",
+  })
+})
+
 /** @type {[unknown, ErrorCode, RegExp][]} */
 const refused = [
   [{ build: 'avx' }, 'VALUE', /build should be .* got "avx"/],
   [{ build: 1 }, 'TYPE', /build should be .* got 1/],
+  [{ int8Kernel: 'int4' }, 'VALUE', /int8Kernel should be .* got "int4"/],
   [{ threads: 0 }, 'VALUE', /threads should be a positive integer, got 0/],
   [{ threads: 1.5 }, 'VALUE', /threads/],
   [{ threads: Infinity }, 'VALUE', /threads/],
@@ -133,7 +154,11 @@ const refused = [
     'TYPE',
     /worker should be a function that returns a new Worker, got "\/worker.js"/,
   ],
-  [{ treads: 2 }, 'VALUE', /options should be among build, threads, maxMemory, module, worker, got "treads"/],
+  [
+    { treads: 2 },
+    'VALUE',
+    /options should be among build, int8Kernel, threads, maxMemory, module, worker, got "treads"/,
+  ],
   [null, 'TYPE', /options should be a plain object, got null/],
 ]
 for (const [options, code, message] of refused) {

@@ -198,7 +198,7 @@ test('a scope keeps what arrays, objects, maps and sets of its result hold, howe
 test('scratch memory that cannot be addressed is refused', () => {
   const { exports } = gpt
   const memory = new Memory(exports.memory, exports.__heap_base.value, 2 ** 32)
-  begin({ exports, build: 'simd', memory, pool: 'a test' })
+  begin({ exports, build: 'simd', int8Kernel: 'int16', memory, pool: 'a test' })
   const call = () => run('gpt_linear_forward', [null, null, null, null, SCRATCH, 3, 2 ** 30, 1])
   assert.throws(call, { code: 'MEMORY', message: /^needs 17179869184 bytes/ })
 })

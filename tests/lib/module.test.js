@@ -336,7 +336,7 @@ test('the class of a layer is the export, whose name a minifier cannot change', 
 test('a kernel that refuses its arguments is a bug of ours: INTERNAL', () => {
   const { exports } = gpt
   const memory = new Memory(exports.memory, exports.__heap_base.value, 2 ** 32)
-  begin({ exports, build: 'simd', memory, pool: 'a test' })
+  begin({ exports, build: 'simd', int8Kernel: 'int16', memory, pool: 'a test' })
   const message = 'gpt_relu_forward refused its arguments with status -1; please report this'
   assert.throws(() => run('gpt_relu_forward', [null, gpt.ones([1]), 1]), { code: 'INTERNAL', message })
 })

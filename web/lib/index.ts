@@ -11,7 +11,16 @@ export {
 } from './init.ts'
 export { load } from './load.ts'
 export { type LoadOptions, dispose } from './start.ts'
-export { type Build, type Exports, build, exports, threads, threadsReason } from './runtime/runtime.ts'
+export {
+  type Build,
+  type Exports,
+  type Int8Kernel,
+  build,
+  exports,
+  int8Kernel,
+  threads,
+  threadsReason,
+} from './runtime/runtime.ts'
 export type { AnyWorker } from './threads/threads.ts'
 
 export {

@@ -10,7 +10,7 @@ import {
 } from './check.ts'
 import { fail, GptLayersError, withName } from './errors.ts'
 import { Memory } from './runtime/memory.ts'
-import { type Build, type Exports, type Started, begin, end } from './runtime/runtime.ts'
+import { type Build, type Exports, type Int8Kernel, type Started, begin, end } from './runtime/runtime.ts'
 import { warnOnce } from './threads/warn.ts'
 import { type Wasm, tagOf } from './typed.ts'
 
@@ -21,6 +21,11 @@ export interface LoadOptions {
    * has a multiply-add in one instruction, which rounds once; 'simd' gives the same bits on every machine.
    */
   build?: Build
+  /**
+   * how int8 is multiplied: by default what is faster here; `gpt.int8Kernel` says which. Both give the same
+   * bits. 'dot' needs build 'relaxed'.
+   */
+  int8Kernel?: Int8Kernel
   /**
    * the number of threads, 1 by default. More than 64 count as 64. Where threads are impossible,
    * `gpt.threads` is 1 and `gpt.threadsReason` says why.
@@ -128,13 +133,15 @@ function checkLoadOptions(args: readonly unknown[]): Checked {
   checkCount(args, 1)
   const defaults: Record<keyof LoadOptions, unknown> = {
     build: undefined,
+    int8Kernel: undefined,
     threads: 1,
     maxMemory: undefined,
     module: undefined,
     worker: undefined,
   }
-  const { build, threads, maxMemory, module, worker } = checkOptions(args[0], defaults)
+  const { build, int8Kernel, threads, maxMemory, module, worker } = checkOptions(args[0], defaults)
   if (build !== undefined) checkChoice('build', build, ['simd', 'relaxed'])
+  if (int8Kernel !== undefined) checkChoice('int8Kernel', int8Kernel, ['dot', 'int16'])
   checkNumber('threads', threads, 'a positive integer', (n) => Number.isInteger(n) && n >= 1)
   if (maxMemory !== undefined)
     checkNumber('maxMemory', maxMemory, 'a number of MiB from 1 to 4096', (n) => n >= 1 && n <= 4096)
@@ -143,7 +150,7 @@ function checkLoadOptions(args: readonly unknown[]): Checked {
   if (module !== undefined && !isModule(module)) {
     throw fail('TYPE', 'module', 'be a WebAssembly.Module', describe(module))
   }
-  return { build, threads, maxMemory, module, worker }
+  return { build, int8Kernel, threads, maxMemory, module, worker }
 }
 
 /** @param isWanted whether `dispose` was not called meanwhile */
@@ -158,7 +165,7 @@ async function startAnew(options: Checked, getModule: GetModule, isWanted: () =>
 }
 
 async function prepare(
-  { build, threads, maxMemory, module, worker }: Checked,
+  { build, int8Kernel, threads, maxMemory, module, worker }: Checked,
   getModule: GetModule,
 ): Promise<Started> {
   if (!runs('simd')) {
@@ -176,6 +183,9 @@ async function prepare(
   if (build !== undefined && build !== actual) {
     throw fail('VALUE', 'module', `be build '${build}' as asked for`, `'${actual}'`)
   }
+  if (int8Kernel === 'dot' && actual === 'simd') {
+    throw fail('VALUE', 'int8Kernel', "be 'int16' in build 'simd'", "'dot'")
+  }
   const maxBytes = Math.floor((shared?.limit ?? limits[0]) * MIB)
   const memory = new Memory(exports.memory, exports.__heap_base.value, maxBytes)
   if (!reason && !shared) {
@@ -186,7 +196,8 @@ async function prepare(
   const pool =
     reason ?? (await startThreads({ exports, memory }, code, Math.min(threads, MAX_THREADS), worker))
   if (typeof pool === 'string' && threads > 1) warnOnce(`one thread runs, because ${pool}`)
-  return { exports, build: actual, memory, pool }
+  const fastest = exports.gpt_dot_is_fast() === 1 ? 'dot' : 'int16'
+  return { exports, build: actual, int8Kernel: int8Kernel ?? fastest, memory, pool }
 }
 
 /** Why only one thread can run; null where more may be possible. */

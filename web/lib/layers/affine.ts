@@ -2,7 +2,7 @@ import { checkBoolean, checkCount, checkOptions, checkSize } from '../check.ts'
 import { fail, withClass } from '../errors.ts'
 import { type FunctionName, run, SCRATCH } from '../runtime/runtime.ts'
 import { checkOptional, checkRows, checkTensorOf } from '../tensor/check.ts'
-import { type Matrix, asMatrix, int8Of, Int8Weight } from '../tensor/int8weight.ts'
+import { type Matrix, asMatrix, int8Of, Int8Weight, isByDot } from '../tensor/int8weight.ts'
 import { temporary } from '../tensor/scope.ts'
 import { leading, sizeOf } from '../tensor/shape.ts'
 import { record, recordKernel } from '../tensor/tape.ts'
@@ -112,7 +112,7 @@ export class Affine extends Module {
       const y = Tensor.empty([...leading(x.shape, 1), outputs])
       const read = [x, int8Weight, this.#bias()]
       const sizes = [rows, inputs, outputs, int8Weight.groupSize]
-      run('gpt_int8_linear_forward', [y, SCRATCH, ...read, ...sizes])
+      run('gpt_int8_linear_forward', [y, SCRATCH, ...read, ...sizes, isByDot()])
       const refuse = () => {
         const expected = 'float32 for backward, got int8, made by quantize; call forward in gpt.noGrad'
         throw fail('UNSUPPORTED', 'weight', `be ${expected}`)

@@ -16,6 +16,7 @@ import * as random from '../runtime/random.ts'
 import { run, SCRATCH } from '../runtime/runtime.ts'
 import { checkRows, checkTensor } from '../tensor/check.ts'
 import { ones } from '../tensor/create.ts'
+import { isByDot } from '../tensor/int8weight.ts'
 import { cat } from '../tensor/join.ts'
 import { chain, temporary } from '../tensor/scope.ts'
 import { broadcast, leading, sizeOf } from '../tensor/shape.ts'
@@ -257,7 +258,8 @@ export class Attention extends Module {
           else {
             const { kernel, keys, values, past, capacity } = place
             const [batch, , heads, size] = sizes
-            run(kernel, [y, keys, values, SCRATCH, qkv, batch, tokens, past, capacity, heads, size])
+            const dot = kernel === 'gpt_attention_int8_forward' ? [isByDot()] : []
+            run(kernel, [y, keys, values, SCRATCH, qkv, batch, tokens, past, capacity, heads, size, ...dot])
           }
           return y
         },

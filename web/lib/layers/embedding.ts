@@ -4,7 +4,7 @@ import * as random from '../runtime/random.ts'
 import { run, SCRATCH } from '../runtime/runtime.ts'
 import { checkTensor, checkTensorOf } from '../tensor/check.ts'
 import { type Indices, checkIndices, storeIndices } from '../tensor/indices.ts'
-import { type Matrix, asMatrix, int8Of, Int8Weight } from '../tensor/int8weight.ts'
+import { type Matrix, asMatrix, int8Of, Int8Weight, isByDot } from '../tensor/int8weight.ts'
 import { recordKernel, records } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { Module } from './module.ts'
@@ -89,7 +89,8 @@ export class Embedding extends Module {
     if (!int8Weight) return rowsOf(checkTensorOf('weight', this.weight, [count, dim]), checked)
     const y = Tensor.empty([...checked.shape, dim])
     const stored = storeIndices(checked)
-    run('gpt_int8_embedding_forward', [y, stored, int8Weight, stored.size, count, dim, int8Weight.groupSize])
+    const sizes = [stored.size, count, dim, int8Weight.groupSize]
+    run('gpt_int8_embedding_forward', [y, stored, int8Weight, ...sizes, isByDot()])
     stored.dispose()
     return y
   }

@@ -17,7 +17,7 @@ export interface CacheOptions {
   /**
    * the most tokens of a sequence; the model's contextLength by default, and at most. The cache takes 2 ·
    * nLayers · embDim numbers per token from the beginning: for GPT-2 124M and its 1024 tokens 75 MB in
-   * float32, 20 MB in int8
+   * float32, 21 MB in int8
    */
   maxTokens?: number
   /**

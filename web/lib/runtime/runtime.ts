@@ -19,11 +19,19 @@ export type FunctionName = keyof Functions
 
 export type Build = 'simd' | 'relaxed'
 
+export type Int8Kernel = 'dot' | 'int16'
+
 /** A place in the heap: a tensor, or any object that says where its data begin. */
 export type Pointer = { readonly byteOffset: number }
 
 /** The build that runs; undefined before `load` and after `dispose`. */
 export let build: Build
+
+/**
+ * How int8 is multiplied; undefined before `load` and after `dispose`. 'dot', in build 'relaxed' only, is faster
+ * where the processor has an instruction for it; `load` asks the engine. Both give the same bits.
+ */
+export let int8Kernel: Int8Kernel
 
 /**
  * The raw WebAssembly exports, under the C names that `gpt-layers/gpt_layers.h` documents; undefined before
@@ -55,6 +63,7 @@ let pool: Pool | null = null
 export interface Started {
   exports: Exports
   build: Build
+  int8Kernel: Int8Kernel
   memory: Memory
   /** the threads, or why there is only one */
   pool: Pool | string
@@ -64,6 +73,7 @@ export interface Started {
 export function begin(started: Started): void {
   exports = started.exports
   build = started.build
+  int8Kernel = started.int8Kernel
   memory = started.memory
   const { pool: given } = started
   const oneThread = (reason: string) => {
@@ -87,7 +97,7 @@ export function end(): void {
   memory?.dispose()
   pool = null
   memory = null
-  build = exports = undefined as never
+  build = int8Kernel = exports = undefined as never
   threads = 1
   threadsReason = 'nothing is loaded: await load() first'
 }

@@ -2,7 +2,7 @@ import type { Storage } from '../runtime/memory.ts'
 import type { Disposes } from '../typed.ts'
 import { checkSameShape, nameMethods, sameShape } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
-import { type Pointer, accepts, exports, heap, run } from '../runtime/runtime.ts'
+import { type Pointer, accepts, exports, heap, int8Kernel, run } from '../runtime/runtime.ts'
 import { checkElements } from './shape.ts'
 import { Tensor } from './tensor.ts'
 
@@ -23,7 +23,7 @@ export interface Matrix {
 /** The most inputs that share a scale, unless the caller says otherwise. */
 export const GROUP_SIZE = 128
 
-/** The kernels' layout has blocks of so many outputs and inputs: c/int8.h. */
+/** The kernels' layout has blocks of so many outputs, and groups of a multiple of so many inputs: c/int8.h. */
 const OUTPUTS = 32
 const INPUTS = 2
 
@@ -55,6 +55,13 @@ export function groupLength(inputs: number, groups: number): number {
  * @param transposed whether the matrix is [inputs, outputs]
  */
 export const unitOf = (transposed: boolean, groupSize: number): number => (transposed ? groupSize : OUTPUTS)
+
+/** What the kernels call `dot`: for which inner loop weights are laid out, and caches. */
+export const isByDot = (): number => Number(int8Kernel === 'dot')
+
+/** The bytes of a weight. */
+const bytesOf = (outputs: number, inputs: number, groupSize: number): number =>
+  exports.gpt_int8_size(outputs, inputs, groupSize, isByDot()) >>> 0
 
 export interface Int8Weight extends Disposes {}
 
@@ -97,7 +104,7 @@ export class Int8Weight {
     const [outputs, inputs] = shape
     this.shape = Object.freeze([outputs, inputs] as const)
     this.groupSize = groupSize
-    this.byteLength = exports.gpt_int8_size(outputs, inputs, groupSize) >>> 0
+    this.byteLength = bytesOf(outputs, inputs, groupSize)
     if (this.byteLength === SIZE_MAX) checkElements([SIZE_MAX])
     this.#storage = heap().store(this.byteLength)
     heap().bytes(this.byteOffset, this.byteLength).fill(0) // the layout's padding
@@ -142,7 +149,7 @@ export class Int8Weight {
     try {
       for (let first = 0; first < outputs; first += most) {
         const count = Math.min(most, outputs - first)
-        run('gpt_int8_unpack', [{ byteOffset }, this.#from(first), count, inputs, this.groupSize])
+        run('gpt_int8_unpack', [{ byteOffset }, this.#from(first), count, inputs, this.groupSize, isByDot()])
         target.set(memory.bytes(byteOffset, count * inputs), first * inputs)
       }
     } finally {
@@ -170,7 +177,7 @@ export class Int8Weight {
   dequantize(): Tensor {
     this.#live()
     const weight = Tensor.empty(this.shape)
-    run('gpt_int8_dequantize', [weight, this, ...this.shape, this.groupSize])
+    run('gpt_int8_dequantize', [weight, this, ...this.shape, this.groupSize, isByDot()])
     return weight
   }
 
@@ -200,8 +207,7 @@ export class Int8Weight {
     const sizes = transposed
       ? [outputs, inputs, this.groupSize, first, count, 1, outputs]
       : [count, inputs, this.groupSize, 0, inputs, inputs, 1]
-    const args = [this.#from(transposed ? 0 : first), rows, ...sizes]
-    return accepts('gpt_int8_quantize', args)
+    return accepts('gpt_int8_quantize', [this.#from(transposed ? 0 : first), rows, ...sizes, isByDot()])
   }
 
   /**
@@ -212,7 +218,7 @@ export class Int8Weight {
    * @param first a multiple of OUTPUTS
    */
   packRows(rows: Pointer, first: number, count: number): void {
-    run('gpt_int8_pack', [this.#from(first), rows, count, this.shape[1], this.groupSize])
+    run('gpt_int8_pack', [this.#from(first), rows, count, this.shape[1], this.groupSize, isByDot()])
   }
 
   /**
@@ -228,7 +234,7 @@ export class Int8Weight {
 
   /** @returns where an output begins, a multiple of OUTPUTS */
   #from(output: number): Pointer {
-    return { byteOffset: this.byteOffset + exports.gpt_int8_size(output, this.shape[1], this.groupSize) }
+    return { byteOffset: this.byteOffset + bytesOf(output, this.shape[1], this.groupSize) }
   }
 
   /**
@@ -237,9 +243,9 @@ export class Int8Weight {
   #eachScale(first: number, count: number, use: (at: number, place: number) => void): void {
     const { groupSize } = this
     const [, groups] = this.scalesShape
-    // The layout of c/int8.h: a block of OUTPUTS outputs = its groups; a group = OUTPUTS scales, then values.
-    const block = exports.gpt_int8_size(OUTPUTS, this.shape[1], groupSize) / 4
-    const group = exports.gpt_int8_size(OUTPUTS, groupSize, groupSize) / 4
+    // The layout of c/int8.h: a block of OUTPUTS outputs = its groups; a group = OUTPUTS scales, then the rest.
+    const block = bytesOf(OUTPUTS, this.shape[1], groupSize) / 4
+    const group = bytesOf(OUTPUTS, groupSize, groupSize) / 4
     for (let at = 0; at < count * groups; at++) {
       const output = first + Math.floor(at / groups)
       use(at, Math.floor(output / OUTPUTS) * block + (at % groups) * group + (output % OUTPUTS))
