@@ -823,7 +823,7 @@ void prepare_attention_int8(trial *t)
     const size_t size = SIZE(4), quads = (size + 3) / 4, panel = 128 * quads;
     const size_t piece = 32 * ((size + 31) / 32 * 32) + 128 + 64;
     if (t->c.v[1] == 0.0 || size > 256) return;
-    for (size_t at = 0; at < t->n[1] * sizeof(float); at += piece)
+    for (size_t at = 0; at + piece <= t->n[1] * sizeof(float); at += piece)
         for (size_t j = 0; j < 32; j++) {
             int8_t *keys = (int8_t *)t->c.t[1] + at, *key = keys + j / 16 * (panel / 2) + j % 16 * 4;
             int16_t sum = 0;
