@@ -140,7 +140,7 @@ async function watchKernels(t, load) {
 }
 
 /** What the header has beside kernels: functions that read and write no tensor. */
-const NO_KERNEL = /_size$|^gpt_(is_relaxed|stack_set|status_text)$/
+const NO_KERNEL = /_size$|^gpt_(is_relaxed|dot_is_fast|stack_set|status_text)$/
 
 for (const threads of [1, 2]) {
   test(`every kernel computes the same bits above 2 GiB and up to 4 GiB, with ${threads} thread(s)`, async (t) => {
