@@ -15,8 +15,6 @@
  */
 #include "int8.h"
 
-#include <math.h>
-
 enum { ROWS_PER_TILE = 2, ROWS_PER_BLOCK = 64 };
 
 static int check(const float *y, const float *scratch, const float *x, const int8_t *quantized, size_t rows,
