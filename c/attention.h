@@ -34,9 +34,9 @@ typedef struct gpt_head {
     float p;
     /* With a cache, the queries are at the positions past ... past + tokens - 1, and k and v have all
      * positions from 0 on: row j of v at v + j * cache_step, and k in panels. In int8, both have blocks,
-     * cache_step floats apart, for one of the loops of int8.h. Without a cache, cache_step is 0. */
+     * cache_step floats apart. Without a cache, cache_step is 0. */
     size_t past, cache_step;
-    int dot;
+    int dot; /* in int8: which loop of int8.h */
 } gpt_head;
 
 /* Keys side by side in a cache: a panel is [size][KEYS_PER_PANEL], and the one that begins with key j is at

@@ -10,17 +10,18 @@
  *   w        = softmax(score), in float32
  *   y[c]     = Σ over blocks of step · Σ_j p[j] · value[j,c]         step · p[j] ≈ w[j] · value_scale[j], p >= 0
  *
- * The sums over c and j are exact in int32, by one of the two loops of int8.h, and no float32 operation is
- * fused. So y has the same bits in both builds and by both loops, and does not depend on the parts or on how a
- * text is cut into calls.
+ * One of the two loops of int8.h computes the sums over c and j. They are exact in int32, and no float32
+ * operation is fused. So y always has the same bits: in both builds, by both loops, in parts, and when a text
+ * comes in several calls.
  *
  *   keys    [batch][2 groups][blocks][heads]{ panel of 32 tokens and `size` columns, scales [32],
  *                                             for `dot` only: sums [32], Σ_c key[j,c], int16 }
  *   values  [batch][2 groups][blocks][heads]{ scales [32], ⌈size / 32⌉ panels of 32 columns and 32 tokens }
  *
- * blocks = ⌈capacity / 32⌉, and heads are those of the group. int8.h has the panels, where a lane is a token or
- * a column. A block is read from its beginning to its end, since a jump costs a miss. dot computes
- * Σ (q + 8192) · key, but Σ p · value without an offset, because p is not negative.
+ * blocks = ⌈capacity / 32⌉, and heads are those of the group. int8.h has the panels. In a panel of
+ * keys a lane is a token, in a panel of values a lane is a column. A block is read from its beginning to its
+ * end: reading elsewhere would wait for memory. `dot` multiplies keys by q + 8192, so it needs their sums. It
+ * multiplies values by p, which is not negative, so it needs no sums of values.
  *
  * Microseconds for one token and 12 heads of size 64, from memory, AMD EPYC, relaxed, by int16:
  *   keys and values of          32   128   512
@@ -32,8 +33,8 @@
 #include "attention_cache.h"
 #include "int8.h"
 
-/* Tokens of a block, and lanes of a panel; bytes of scales, of sums. The sums of larger heads would not fit
- * int16, and int16 is their loop. */
+/* Tokens of a block, and lanes of a panel; bytes of scales, of sums. Heads with more columns than
+ * LARGEST_BY_DOT use the loop int16, because their sums could be too large for an int16. */
 enum { LANES = GPT_INT8_OUTS, SCALE_BYTES = 4 * LANES, SUM_BYTES = 2 * LANES, LARGEST_BY_DOT = 256 };
 
 /* A weight p is not negative: it has all 14 bits. */
@@ -62,7 +63,7 @@ size_t gpt_attention_int8_scratch_size(size_t tokens, size_t past, size_t heads,
 {
     const size_t keys = gpt_floats_sum(past, tokens);
     if (!gpt_fits4(keys, heads, size, 1)) return GPT_TOO_MANY;
-    const size_t packed = sizeof(gpt_int8_head) / sizeof(float) + columns_of(size) / 2;
+    const size_t packed = sizeof(gpt_int8_header) / sizeof(float) + columns_of(size) / 2;
     return gpt_floats(heads, gpt_floats_sum(columns_of(size) + packed, gpt_round_up(keys, LANES)));
 }
 
@@ -121,24 +122,24 @@ static void append(float *keys, float *values, const gpt_head *a)
 
 /* The products of 32 lanes and n numbers, in a panel of `ins`. */
 GPT_INLINE void multiply(v128_t products[8], const int8_t *panel, const int8_t *sums, size_t ins,
-                         const float *q, const gpt_int8_head *head, size_t n, int dot)
+                         const float *q, const gpt_int8_header *header, size_t n, int dot)
 {
     if (dot && GPT_INT8_HAS_DOT)
         gpt_int8_multiply_dot(products, panel, sums, ins, q, gpt_int8_quads(n));
     else
-        gpt_int8_multiply_int16(products, panel, q, head, n / 2 + n % 2, 1, 4);
+        gpt_int8_multiply_int16(products, panel, q, header, n / 2 + n % 2, 1, 4);
 }
 
 /* The scores of a block's 32 tokens. */
-static void multiply_keys(float *scores, const float *q, const gpt_int8_head *head, const int8_t *block,
+static void multiply_keys(float *scores, const float *q, const gpt_int8_header *header, const int8_t *block,
                           size_t size, int dot)
 {
     v128_t products[8];
     const int8_t *scales = block + key_scales_at(size);
-    multiply(products, block, scales + SCALE_BYTES, size, q, head, size, dot);
+    multiply(products, block, scales + SCALE_BYTES, size, q, header, size, dot);
     for (size_t k = 0; k < 8; k++) {
         const v128_t scale =
-            wasm_f32x4_mul(wasm_f32x4_splat(head->step), wasm_v128_load(floats_at(scales) + 4 * k));
+            wasm_f32x4_mul(wasm_f32x4_splat(header->step), wasm_v128_load(floats_at(scales) + 4 * k));
         wasm_v128_store(scores + 4 * k, wasm_f32x4_mul(wasm_f32x4_convert_i32x4(products[k]), scale));
     }
 }
@@ -151,11 +152,11 @@ static void add_values(float *y, float *weights, const int8_t *block, size_t n, 
     const float *scales = floats_at(block);
     for (size_t i = 0; i < n; i += 4)
         wasm_v128_store(weights + i, wasm_f32x4_mul(wasm_v128_load(weights + i), wasm_v128_load(scales + i)));
-    const gpt_int8_head head = gpt_int8_numbers_of(p, weights, n, 1, MOST_P, 0, dot);
-    const v128_t step = wasm_f32x4_splat(head.step);
+    const gpt_int8_header header = gpt_int8_numbers_of(p, weights, n, 1, MOST_P, 0, dot);
+    const v128_t step = wasm_f32x4_splat(header.step);
     for (size_t c = 0; c < columns; c += LANES, y += LANES) {
         v128_t products[8];
-        multiply(products, block + value_panel_at(c), no_sums, LANES, p, &head, n, dot);
+        multiply(products, block + value_panel_at(c), no_sums, LANES, p, &header, n, dot);
         for (size_t k = 0; k < 8; k++)
             wasm_v128_store(y + 4 * k, gpt_multiply_then_add(wasm_f32x4_convert_i32x4(products[k]), step,
                                                              wasm_v128_load(y + 4 * k)));
@@ -169,8 +170,8 @@ static void attend_one(float *y, float *scratch, const gpt_head *a, size_t t, si
                  block = block_bytes(size, a->dot);
     const size_t n = a->past + t + 1, keys = gpt_round_up(n, LANES);
     float *sums = scratch, *scores = sums + heads * columns; /* [heads][columns], [heads][keys] */
-    gpt_int8_head *queries = (gpt_int8_head *)(void *)(scores + heads * keys); /* [heads] */
-    float *q = (float *)(void *)(queries + heads);                             /* [heads][columns] int16 */
+    gpt_int8_header *queries = (gpt_int8_header *)(void *)(scores + heads * keys); /* [heads] */
+    float *q = (float *)(void *)(queries + heads); /* [heads][columns] int16 */
     for (size_t h = 0; h < heads; h++) {
         queries[h] = gpt_int8_numbers_of(q + h * columns / 2, a->q + t * a->step + h * size, size, 1,
                                          most_query(size), GPT_INT8_OFFSET, a->dot);

@@ -12,9 +12,10 @@ int gpt_is_relaxed(void)
 #endif
 }
 
-/* An engine that makes one instruction of i32x4.relaxed_dot_i8x16_i7x16_add_s adds four products in 32 bits: AVX-VNNI
- * takes the second operand without a sign, ARM's dot product and AVX-VNNI-INT8 with one. Three instructions add
- * pairs in 16 bits first, where these sums do not fit: 127 · 255 · 2, and -128 · -128 · 2. */
+/* How an engine computes i32x4.relaxed_dot_i8x16_i7x16_add_s shows in its result. One instruction adds four
+ * products in 32 bits. AVX-VNNI reads the second operand as unsigned; ARM's dot product and AVX-VNNI-INT8 read it
+ * as signed. Three instructions first add two products in 16 bits, and 2 · 127 · 255 and 2 · -128 · -128 are too
+ * large for that. */
 int gpt_dot_is_fast(void)
 {
 #ifdef __wasm_relaxed_simd__

@@ -6,25 +6,26 @@
  *   scales  [32 outputs], float32
  *   runs    of at most 128 inputs, each { sums [32 outputs], int16, for `dot` only;  panel }
  *
- * sums[o] = Σ_i value[o,i] over the run. A panel has the values of 32 lanes, here outputs, and of n inputs, and
- * zeros for up to 3 inputs more. Outputs that fill up the last block have values and scales 0.
+ * sums[o] = Σ_i value[o,i] over the run. A panel has the values of 32 lanes and n inputs. Here a lane is an
+ * output. n is rounded up to a multiple of 4, and the inputs that are added have the value 0. The number of
+ * outputs is rounded up to a multiple of 32, and the outputs that are added have values and scales of 0.
  *
  * Two inner loops multiply a panel by numbers q of 14 bits. Each has an order of the panel's bytes. Both give
  * the same integers, so the choice between them changes no bit:
  *
  *   int16  [2⌈n / 4⌉][4 vectors][4 lanes][2 inputs][2 halves]
- *          A vector is 16 bytes, 2 inputs of 8 lanes; its halves are lanes 0 ... 3 and 4 ... 7. As eight int16,
- *          each is 256 · high + low: `high` is the value of a lane 4 ... 7, and `low`, from 0 to 255, is the
- *          value of a lane 0 ... 3 plus 128. i32x4.dot_i16x8_s multiplies them by q and adds pairs:
+ *          A vector has 16 bytes: 2 inputs of 8 lanes. The loop reads it as eight int16. Each of them has two
+ *          values: 256 · high + low. `high` is a value of the lanes 4 ... 7. `low` is a value of the lanes
+ *          0 ... 3, plus 128, so it is from 0 to 255. i32x4.dot_i16x8_s multiplies by q and adds pairs:
  *            both = Σ q · (256 · high + low)
  *            Σ q · value of lanes 4 ... 7 = Σ q · high, where one shift gives `high`
  *            Σ q · value of lanes 0 ... 3 = both - 256 · Σ q · high - 128 · Σ q
  *   dot    [2 halves][⌈n / 4⌉][16 lanes][4 inputs]
  *          q + 8192 = 128 · high + low with 0 <= high, low <= 127, and
  *            Σ q · value = 128 · Σ high · value + Σ low · value - 8192 · Σ value
- *          i32x4.relaxed_dot_i8x16_i7x16_add_s adds four products of 8 and 7 bits to each of four sums: two of
- *          them and a load for 16 values where the processor has this instruction, AVX-VNNI's or ARM's dot
- *          product. Elsewhere an engine makes three instructions of it, and int16 is faster.
+ *          i32x4.relaxed_dot_i8x16_i7x16_add_s adds four products, of 8 and of 7 bits, to each of four sums.
+ *          So 16 values take a load and two of these. A processor with AVX-VNNI or ARM's dot product has one
+ *          instruction for it. For others an engine makes three instructions of it, and int16 is faster.
  *
  * Sums are modulo 2^32, and the last ones fit, so nothing overflows. Build `simd` has int16 only.
  */
@@ -133,11 +134,11 @@ GPT_INLINE v128_t gpt_int8_round(v128_t x, v128_t factor)
     return wasm_i32x4_sub(wasm_f32x4_add(wasm_f32x4_mul(x, factor), one_and_a_half), one_and_a_half);
 }
 
-/* What numbers q have in common. */
-typedef struct gpt_int8_head {
+/* What stands before numbers q. */
+typedef struct gpt_int8_header {
     float step;
     int32_t bias; /* -128 · Σ q, for int16 */
-} gpt_int8_head;
+} gpt_int8_header;
 
 /* The sum of four lanes, in each of them. */
 GPT_INLINE v128_t gpt_int8_sum(v128_t lanes)
@@ -148,20 +149,21 @@ GPT_INLINE v128_t gpt_int8_sum(v128_t lanes)
 
 /* Rounds n floats to numbers for a loop, and zeros up to a multiple of 4. q is [pairs][rows][2] int16, and here is
  * one of the rows, or by dot [quads][2 halves of q + offset][4] bytes of one row. int8_linear.c has it. */
-gpt_int8_head gpt_int8_numbers_of(float *q, const float *x, size_t n, size_t rows, float most_q,
-                                  int32_t offset, int dot);
+gpt_int8_header gpt_int8_numbers_of(float *q, const float *x, size_t n, size_t rows, float most_q,
+                                    int32_t offset, int dot);
 
 /* ---- The two inner loops ---- */
 
 /* products[r, k] = Σ_i q[r,i] · value[4 · k ... 4 · k + 3, i] for i < 2 · pairs, and for 8 · vectors lanes that
  * begin at `panel`, by int16. q is [pairs][rows][2]. `rows` and `vectors` are constants, 1 and 4 or 2 and 2. */
 GPT_INLINE void gpt_int8_multiply_int16(v128_t products[8], const int8_t *panel, const float *q,
-                                        const gpt_int8_head *heads, size_t pairs, size_t rows, size_t vectors)
+                                        const gpt_int8_header *headers, size_t pairs, size_t rows,
+                                        size_t vectors)
 {
     enum { SUMS = 4 }; /* rows · vectors */
     v128_t both[SUMS], high[SUMS];
     for (size_t k = 0; k < SUMS; k++) {
-        both[k] = wasm_v128_load32_splat(&heads[k / vectors].bias);
+        both[k] = wasm_v128_load32_splat(&headers[k / vectors].bias);
         high[k] = wasm_i32x4_splat(0);
     }
     for (; pairs > 0; pairs--, q += rows, panel += GPT_INT8_TURN)

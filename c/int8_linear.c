@@ -27,15 +27,15 @@ static int check(const float *y, const float *scratch, const float *x, const int
     return fits ? GPT_OK : GPT_ERR_SIZE;
 }
 
-/* ---- Rows of x as 14 bits. A tile of n rows is [run]{ heads [n], q }: q is [pairs][n][2] int16, or by dot
+/* ---- Rows of x as 14 bits. A tile of n rows is [run]{ headers [n], q }: q is [pairs][n][2] int16, or by dot
  * [quads][2 halves][4] bytes of one row. ---- */
 
-enum { FLOATS_PER_HEAD = sizeof(gpt_int8_head) / sizeof(float) };
+enum { FLOATS_PER_HEADER = sizeof(gpt_int8_header) / sizeof(float) };
 
 /* Floats of `cols` columns of a group in a packed row, and of a packed row. */
 static size_t packed_cols(size_t cols)
 {
-    return gpt_int8_runs(cols) * FLOATS_PER_HEAD + 2 * gpt_int8_quads(cols);
+    return gpt_int8_runs(cols) * FLOATS_PER_HEADER + 2 * gpt_int8_quads(cols);
 }
 
 static size_t packed_size(size_t in, size_t group)
@@ -69,8 +69,8 @@ GPT_INLINE void store_pairs(float *q, v128_t pairs, size_t n, size_t rows)
     wasm_v128_store32_lane(q + 3 * rows, pairs, 3);
 }
 
-gpt_int8_head gpt_int8_numbers_of(float *q, const float *x, size_t n, size_t rows, float most_q,
-                                  int32_t offset, int dot)
+gpt_int8_header gpt_int8_numbers_of(float *q, const float *x, size_t n, size_t rows, float most_q,
+                                    int32_t offset, int dot)
 {
     const size_t whole = n / 8 * 8;
     float tail[8] = {0.0f};
@@ -88,18 +88,18 @@ gpt_int8_head gpt_int8_numbers_of(float *q, const float *x, size_t n, size_t row
         store_pairs(q, in_order_of(first, second, offset, dot), n - i > 4 ? 8 : 4, rows);
     }
     const v128_t bias = wasm_i32x4_neg(wasm_i32x4_shl(gpt_int8_sum(sum), 7));
-    return (gpt_int8_head){rounding.step, wasm_i32x4_extract_lane(bias, 0)};
+    return (gpt_int8_header){rounding.step, wasm_i32x4_extract_lane(bias, 0)};
 }
 
 static void pack_tile(float *packed, const float *x, size_t rows, size_t in, size_t group, int dot)
 {
     for (size_t i = 0, n; i < in; i += n) {
         n = gpt_min(gpt_min(in - i, group - i % group), GPT_INT8_RUN);
-        gpt_int8_head *heads = (gpt_int8_head *)(void *)packed;
-        packed += rows * FLOATS_PER_HEAD;
+        gpt_int8_header *headers = (gpt_int8_header *)(void *)packed;
+        packed += rows * FLOATS_PER_HEADER;
         for (size_t r = 0; r < rows; r++)
-            heads[r] = gpt_int8_numbers_of(packed + r, x + r * in + i, n, rows, GPT_INT8_MOST_Q,
-                                           GPT_INT8_OFFSET, dot);
+            headers[r] = gpt_int8_numbers_of(packed + r, x + r * in + i, n, rows, GPT_INT8_MOST_Q,
+                                             GPT_INT8_OFFSET, dot);
         packed += rows * 2 * gpt_int8_quads(n);
     }
 }
@@ -158,17 +158,18 @@ GPT_INLINE void multiply(float *y, size_t stride, const float *packed, const int
         while (left_in_group > 0) {
             const size_t n = gpt_min(left_in_group, GPT_INT8_RUN);
             left_in_group -= n;
-            const gpt_int8_head *heads = (const gpt_int8_head *)(const void *)packed;
-            const float *q = packed + rows * FLOATS_PER_HEAD;
+            const gpt_int8_header *headers = (const gpt_int8_header *)(const void *)packed;
+            const float *q = packed + rows * FLOATS_PER_HEADER;
             if (dot) {
                 v128_t in_memory[SUMS];
                 gpt_int8_multiply_dot(in_memory, block + GPT_INT8_SUMS, block, n, q, gpt_int8_quads(n));
                 for (size_t k = 0; k < SUMS; k++) products[k] = in_memory[k];
             } else {
-                gpt_int8_multiply_int16(products, block + first * 16, q, heads, n / 2 + n % 2, rows, vectors);
+                gpt_int8_multiply_int16(products, block + first * 16, q, headers, n / 2 + n % 2, rows,
+                                        vectors);
             }
             for (size_t k = 0; k < SUMS; k++)
-                sum[k] = add_run(sum[k], products[k], heads[k * 4 / outs].step, scales + k * 4 % outs);
+                sum[k] = add_run(sum[k], products[k], headers[k * 4 / outs].step, scales + k * 4 % outs);
             packed = q + rows * 2 * gpt_int8_quads(n);
             block += (dot ? GPT_INT8_SUMS : 0) + gpt_int8_panel_size(n);
         }

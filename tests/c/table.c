@@ -153,7 +153,8 @@ static size_t int8_cache_count(const call *c, size_t which)
     return floats_of_heads(c, gpt_attention_int8_cache_size(capacity_of(c), S(4)));
 }
 
-/* int8 weights: c->v[0] is the group, c->v[1] is `dot`, c->v[2] says whether the float32 weight is [in, out]. */
+/* The scalars of int8 weights: v[0] is the group; v[1] is `dot`; v[2] is not 0 if the float32 weight is
+ * [in, out]. */
 #define GROUP ((size_t)D(0))
 WITHOUT_REFERENCE(int8_quantize, T(0), T(1), S(0), S(1), GROUP, 0, S(1), I(2) ? 1 : S(1), I(2) ? S(0) : 1,
                   I(1))

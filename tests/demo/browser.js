@@ -270,7 +270,7 @@ export async function open(browser, url, options = {}) {
   page.on('console', (message) => complaints.push(`${message.type()}: ${message.text()}`))
   page.on('pageerror', (error) => complaints.push(String(error)))
   page.on('requestfailed', (request) => {
-    // In Firefox, what a worker fetches when the page ends the worker is no fault.
+    // When the page ends a worker, Firefox reports what the worker was downloading as failed.
     if (request.failure()?.errorText !== 'NS_BINDING_ABORTED') complaints.push(`failed: ${request.url()}`)
   })
   page.on('response', (response) => {

@@ -176,7 +176,7 @@ for (const options of /** @type {LoadOptions[]} */ ([
       const twin = new two.GPTModel(wide).eval()
       twin.loadStateDict(two.loadSafetensors(gpt.saveSafetensors(own, { names: 'ours' })))
       const text = [0, 1].map((b) => Array.from({ length: 160 }, (_, i) => (7 * i * i + 3 * b + i) % 11))
-      /** The last token's logits, after a longer text. @param {typeof own} of @param {number[]} lengths */
+      /** The last token's logits. The cache has held the whole text before. @param {typeof own} of @param {number[]} lengths */
       const logits = (of, lengths) => {
         const cache = of.newCache({ batchSize: 2, dtype: 'int8' })
         let last = of.forward(text, { cache, lastOnly: true })

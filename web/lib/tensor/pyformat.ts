@@ -61,7 +61,7 @@ function roundHalfToEven(x: number, decimals: number, write: (more: number) => s
   return even === undefined ? write(0) : even + power
 }
 
-/** The name of a property in a state dict: running_mean for runningMean. Other names stay, such as W_query. */
+/** A property's name in a state dict: `runningMean` becomes `running_mean`, and `W_query` stays. */
 export function snakeCase(name: string): string {
   if (!/^[a-z][a-zA-Z0-9.]*$/.test(name)) return name
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

@@ -82,7 +82,7 @@ export const axisOf = (
  * @param row the number of a row along an axis, in row-major order of the other axes
  * @param size of the axis
  * @param inner how many elements are after the axis, and so how far a step along it moves
- * @returns where the row begins among all elements
+ * @returns the place of the row's first element among all elements
  */
 export const rowBegin = (row: number, size: number, inner: number): number =>
   (row - (row % inner)) * size + (row % inner)
