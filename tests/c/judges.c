@@ -153,8 +153,7 @@ void prepare_int8_linear(trial *t)
             end = int8_run_end(w, i);
             int sum = 0;
             for (size_t k = i; k < end; k++) sum += int8_value(w, o, k);
-            for (size_t k = end - i; k % 4; k++)
-                int8_byte(w, o, end - 1)[k - (end - i) + 1] = 0; /* the padding */
+            for (size_t k = end - i; k % 4; k++) *int8_byte_of_run(w, o, i, k) = 0; /* the padding */
             *int8_sum(w, o, i) = (int16_t)sum;
         }
 }

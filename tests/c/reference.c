@@ -129,14 +129,22 @@ int16_t *int8_sum(int8_weight w, size_t o, size_t i)
     return (int16_t *)(void *)(w.bytes + int8_run_place(w, o, i)) + o % 32;
 }
 
-int8_t *int8_byte(int8_weight w, size_t o, size_t i)
+int8_t *int8_byte_of_run(int8_weight w, size_t o, size_t i, size_t k)
 {
-    const size_t in_run = i % w.group % 128, n = int8_run_end(w, i) - (i - in_run);
     return w.bytes + int8_run_place(w, o, i) + (w.dot ? 32 * sizeof(int16_t) : 0) +
-           byte_place(o % 32, in_run, n, w.dot);
+           byte_place(o % 32, k, int8_run_end(w, i) - i, w.dot);
 }
 
-int int8_value(int8_weight w, size_t o, size_t i) { return value_of(*int8_byte(w, o, i), o, w.dot); }
+int int8_value_of_run(int8_weight w, size_t o, size_t i, size_t k)
+{
+    return value_of(*int8_byte_of_run(w, o, i, k), o, w.dot);
+}
+
+int int8_value(int8_weight w, size_t o, size_t i)
+{
+    const size_t k = i % w.group % 128;
+    return int8_value_of_run(w, o, i - k, k);
+}
 
 void gpt_int8_linear_forward_ref(float *y, const float *x, int8_weight weight, const float *bias, size_t rows)
 {

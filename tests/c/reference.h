@@ -31,11 +31,14 @@ typedef struct int8_weight {
 } int8_weight;
 
 /* Of output o, which may be one that fills up a block, and of input i: where the scale is, where the sum of the
- * values of i's run is (for `dot` only), where the byte of the value is, and the value. */
+ * values of i's run is (for `dot` only), and the value. */
 float *int8_scale(int8_weight w, size_t o, size_t i);
 int16_t *int8_sum(int8_weight w, size_t o, size_t i);
-int8_t *int8_byte(int8_weight w, size_t o, size_t i);
 int int8_value(int8_weight w, size_t o, size_t i);
+/* The place of number k of the run that begins at input i, and its value. k may be one of those that fill up the
+ * run to a multiple of 4. */
+int8_t *int8_byte_of_run(int8_weight w, size_t o, size_t i, size_t k);
+int int8_value_of_run(int8_weight w, size_t o, size_t i, size_t k);
 /* The end of i's run: of at most 128 inputs of a group. */
 size_t int8_run_end(int8_weight w, size_t i);
 

@@ -14,8 +14,8 @@ export interface MultinomialOptions {
 
 /**
  * Draws indices with given probabilities, as torch.multinomial. They are the indices that PyTorch 1.13 draws on
- * the CPU. Two others may draw other indices: a PyTorch with Intel's MKL without replacement, and a newer PyTorch with
- * replacement when n is 1.
+ * the CPU. Two others may draw other indices: a PyTorch with Intel's MKL without replacement, and a newer PyTorch
+ * with replacement when n is 1.
  *
  * @param probabilities [classes] or [rows, classes]: finite numbers >= 0, not all 0; their sum need not be 1
  * @param n how many from each row. Without replacement, at most its elements above 0
