@@ -16,7 +16,6 @@ import * as random from '../runtime/random.ts'
 import { run, SCRATCH } from '../runtime/runtime.ts'
 import { checkRows, checkTensor } from '../tensor/check.ts'
 import { ones } from '../tensor/create.ts'
-import { isByDot } from '../tensor/int8weight.ts'
 import { cat } from '../tensor/join.ts'
 import { chain, temporary } from '../tensor/scope.ts'
 import { broadcast, leading, sizeOf } from '../tensor/shape.ts'
@@ -256,10 +255,9 @@ export class Attention extends Module {
           const y = Tensor.empty(x.shape)
           if (place === null) attend(y, qkv, weights, sizes, this.training ? this.dropRate : 0)
           else {
-            const { kernel, keys, values, past, capacity } = place
+            const { kernel, keys, values, past, capacity, flags } = place
             const [batch, , heads, size] = sizes
-            const dot = kernel === 'gpt_attention_int8_forward' ? [isByDot()] : []
-            run(kernel, [y, keys, values, SCRATCH, qkv, batch, tokens, past, capacity, heads, size, ...dot])
+            run(kernel, [y, keys, values, SCRATCH, qkv, batch, tokens, past, capacity, heads, size, ...flags])
           }
           return y
         },

@@ -2,6 +2,7 @@ import type { Disposes } from '../typed.ts'
 import { checkChoice, checkInteger, checkOptions, checkSize, describe, nameMethods } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { exports } from '../runtime/runtime.ts'
+import { isByDot } from '../tensor/int8weight.ts'
 import { temporary } from '../tensor/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
 
@@ -40,6 +41,8 @@ export type CachePlace = {
   past: number
   capacity: number
   kernel: (typeof KERNELS)['float32' | 'int8']['forward']
+  /** what this kernel takes after the sizes */
+  flags: number[]
 }
 
 /** The kernels of a cache: how many floats it has for a head, and attention with it. */
@@ -258,8 +261,14 @@ export class KeyValueCache {
     }
     if (value.#disposed || place.keys.disposed || place.values.disposed) throw disposedError()
     place.pass = pass
-    const kernel = KERNELS[value.dtype].forward
-    return { keys: place.keys, values: place.values, past: value.#length, capacity: value.maxTokens, kernel }
+    return {
+      keys: place.keys,
+      values: place.values,
+      past: value.#length,
+      capacity: value.maxTokens,
+      kernel: KERNELS[value.dtype].forward,
+      flags: value.dtype === 'int8' ? [isByDot()] : [],
+    }
   }
 
   #checkUsable(): void {
