@@ -11,7 +11,7 @@ import * as gpt from 'gpt-layers'
 import { Engine } from '../../build/demo/writer/engine.js'
 import { gpt2Tokens } from '../../build/demo/writer/gpt2tokens.js'
 import { readAs, readModel, sentenceOf } from '../../build/demo/writer/file.js'
-import { SHAKESPEARE } from '../../build/demo/writer/tokens.js'
+import { SHAKESPEARE, tokensOf } from '../../build/demo/writer/tokens.js'
 import { entryOf, fileOf, gpt2Entries } from '../lib/gpt2file.js'
 import { shake } from '../lib/support.js'
 import * as browser from './browser.js'
@@ -60,8 +60,8 @@ const WORDS = 12
 /** What a model writes at the page's first settings. @param {typeof FILES[number]} file */
 async function textOf({ name, bytes, nHeads, characters }, seed = 5) {
   const model = await readModel([new File([new Uint8Array(bytes)], name)], { nHeads })
-  const reading = await readAs(model.vocabSize, characters)
-  const engine = new Engine({ model, slides: true, ...reading })
+  const engine = new Engine({ model, slides: true, ...(await readAs(model.vocabSize)) })
+  if (characters) engine.readAs(tokensOf(model.vocabSize, characters))
   const off = new Array(engine.model.norms).fill(false)
   const settings = { ...engine.settings, seed, temperature: 0.8, off }
   const prompt = engine.refusalOf('Once upon a time') ? settings.prompt : 'Once upon a time'
@@ -102,7 +102,7 @@ test('65 tokens are the characters of nanoGPT’s Shakespeare, other tokens numb
   assert.deepEqual(numbers.encode(' 3 18,0'), [3, 18, 0])
   for (const text of ['19', '-1', '1.5', 'a'])
     assert.throws(() => numbers.encode(text), { message: /^Type numbers from 0 to 18, / })
-  const { tokenizer: given } = await readAs(19, NINETEEN)
+  const given = tokensOf(19, NINETEEN)
   assert.equal(given.decode(given.encode('a lone gnome!\n')), 'a lone gnome!\n')
   assert.throws(() => given.encode('z'), { message: 'The model does not know “z”.' })
 })
@@ -190,30 +190,30 @@ async function choose(page, bytes, name = 'model.safetensors') {
 const press = async (/** @type {Page} */ page, /** @type {string} */ name) =>
   (await browser.get(page, `${LINE} ::-p-text(${name})`)).evaluate((button) => button.click())
 
+/**
+ * Gives fields their values, one right after the other.
+ *
+ * @param {Page} page
+ * @param {[selector: string, value: string, event: string][]} fields
+ */
+const give = (page, ...fields) =>
+  page.evaluate((fields) => {
+    for (const [selector, value, event] of fields) {
+      const field = /** @type {HTMLInputElement} */ (document.querySelector(selector))
+      field.value = value
+      field.dispatchEvent(new Event(event, { bubbles: true }))
+    }
+  }, fields)
+
 /** Gives the number of heads. @param {Page} page */
 async function giveHeads(page, heads = 3) {
   await browser.get(page, `${LINE} select`)
-  await page.$eval(
-    `${LINE} select`,
-    (select, heads) => {
-      select.value = String(heads)
-      select.dispatchEvent(new Event('change', { bubbles: true }))
-    },
-    heads,
-  )
+  await give(page, [`${LINE} select`, String(heads), 'change'])
   await press(page, 'Read it')
 }
 
 /** Types all characters. @param {Page} page @param {string} characters */
-const spell = (page, characters) =>
-  page.$eval(
-    `${LINE} textarea`,
-    (field, characters) => {
-      field.value = characters
-      field.dispatchEvent(new Event('input', { bubbles: true }))
-    },
-    characters,
-  )
+const spell = (page, characters) => give(page, [`${LINE} textarea`, characters, 'input'])
 
 /**
  * A file that is chosen early ends the worker of the stories, and what that worker downloads.
@@ -286,8 +286,7 @@ pageTest(
     await spell(page, 'abc')
     await said(page, '3 of 19')
     await writes(page, '3 18 ')
-    await spell(page, NINETEEN)
-    await begin('a lone gnome')
+    await give(page, [`${LINE} textarea`, NINETEEN, 'input'], ['#story .prompt', 'a lone gnome', 'change'])
     await writes(page, 'a lone gnome')
   },
 )

@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import * as gpt from 'gpt-layers'
 import { Engine } from '../../build/demo/writer/engine.js'
-import { numberTokens } from '../../build/demo/writer/tokens.js'
+import { tokensOf } from '../../build/demo/writer/tokens.js'
 import { tokenizerOf } from '../../build/demo/words.js'
 import { readStory } from '../../web/examples/stories/grammar.js'
 import { assertClose, golden, shake } from '../lib/support.js'
@@ -189,7 +189,7 @@ test('a text longer than the context is what generate writes with a sliding wind
   for (const contextLength of [1, 2, 7, 8]) {
     const config = { vocabSize: 11, contextLength, embDim: 6, nHeads: 2, nLayers: 1 }
     const small = shake(gpt, new gpt.GPTModel(config)).eval()
-    const engine = new Engine({ model: small, tokenizer: numberTokens(11), slides: true })
+    const engine = new Engine({ model: small, tokenizer: tokensOf(11, ''), slides: true })
     engine.set({ ...settings, prompt: '3 1 4', off: [false, false, false] })
     write(engine, 30)
     gpt.manualSeed(settings.seed)

@@ -3,7 +3,7 @@
 import { GPTModel, GptLayersError, load } from 'gpt-layers'
 import { messageOf } from '../errors.ts'
 import type { Tokenizer } from '../words.ts'
-import { characterTokens, GPT2_TOKENS, hasGpt2Tokens, numberTokens, SHAKESPEARE } from './tokens.ts'
+import { GPT2_TOKENS, hasGpt2Tokens, SHAKESPEARE, tokensOf } from './tokens.ts'
 
 export interface ReadOptions {
   /** What the file does not say. */
@@ -69,17 +69,13 @@ export function sentenceOf(error: unknown): string {
   return `${said[0].toUpperCase()}${said.slice(1)}.`
 }
 
-/**
- * What the tokens of a model are, and which of them can be drawn.
- *
- * @param characters that the reader has typed; '' for none
- */
+/** What the tokens of a model are before the reader says it, and which of them can be drawn. */
 export async function readAs(
   vocabSize: number,
-  characters = vocabSize === SHAKESPEARE.length ? SHAKESPEARE : '',
 ): Promise<{ tokenizer: Tokenizer; sampling?: { topK: number; suppressTokens: number[] } }> {
   if (!hasGpt2Tokens(vocabSize)) {
-    return { tokenizer: characters ? characterTokens([...characters]) : numberTokens(vocabSize) }
+    const characters = vocabSize === SHAKESPEARE.length ? SHAKESPEARE : ''
+    return { tokenizer: tokensOf(vocabSize, characters) }
   }
   const { gpt2Tokens } = await import('./gpt2tokens.ts').catch((cause) => {
     throw new GptLayersError('NETWORK', 'GPT-2’s tokens were not fetched: try again', { cause })

@@ -11,8 +11,11 @@ export const hasGpt2Tokens = (vocabSize: number) => vocabSize >= GPT2_TOKENS && 
 /** The characters of nanoGPT's shakespeare_char, in their order. */
 export const SHAKESPEARE = "\n !$&',-.3:;?ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-/** @param characters each is a token */
-export function characterTokens(characters: readonly string[]): Tokenizer {
+/** @param characters each is a token; none if the tokens are numbers below `count` */
+export const tokensOf = (count: number, characters: string): Tokenizer =>
+  characters ? characterTokens([...characters]) : numberTokens(count)
+
+function characterTokens(characters: readonly string[]): Tokenizer {
   const ids = new Map(characters.map((character, id) => [character, id]))
   const idOf = (character: string) => {
     const id = ids.get(character)
@@ -27,8 +30,7 @@ export function characterTokens(characters: readonly string[]): Tokenizer {
   }
 }
 
-/** @param count of the tokens */
-export const numberTokens = (count: number): Tokenizer => ({
+const numberTokens = (count: number): Tokenizer => ({
   beginning: '0',
   encode: (text) =>
     (text.match(/[^\s,]+/g) ?? []).map((number) => {

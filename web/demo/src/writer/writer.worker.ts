@@ -6,6 +6,7 @@ import { loadStories, tokenizer } from '../stories.ts'
 import { expose } from '../remote.ts'
 import { Engine, type EngineParts, type Settings } from './engine.ts'
 import { snapshot, type Report } from './report.ts'
+import { tokensOf } from './tokens.ts'
 
 /** A model to write with: the stories', or one of a reader's files. nHeads: where no file says it. */
 export type Source = { name: 'stories' } | { name: 'file'; files: readonly File[]; nHeads?: number }
@@ -79,11 +80,10 @@ const writing = {
     listener = listen
   },
 
-  /** Reads and writes characters; `set` comes next. */
-  async spell(characters: string) {
-    const { readAs } = await import('./file.ts')
-    const { tokenizer } = await readAs(current().model.vocabSize, characters)
-    current().readAs(tokenizer)
+  /** Reads and writes characters, at once: a `set` that follows has a prompt of these. `set` comes next. */
+  spell(characters: string) {
+    const now = current()
+    now.readAs(tokensOf(now.model.vocabSize, characters))
   },
 
   /**
