@@ -78,18 +78,12 @@ static inline const float *floats_at(const int8_t *bytes) { return (const float 
 /* Four floats of n that are left, or zeros. */
 GPT_INLINE v128_t load(const float *x, size_t n) { return n >= 4 ? wasm_v128_load(x) : gpt_load_tail(x, n); }
 
-static gpt_int8_rounding rounding_of(const float *x, size_t n, float most_q)
-{
-    v128_t most = wasm_i32x4_splat(0);
-    for (size_t i = 0; i < n; i += 4) most = gpt_int8_larger(most, load(x + i, n - i));
-    return gpt_int8_rounding_of(most, most_q);
-}
-
 /* Stores the key and the value of token j in their blocks. */
 static void store_token(int8_t *keys, int8_t *values, const float *k, const float *v, size_t j, size_t size,
                         int dot)
 {
-    const gpt_int8_rounding key = rounding_of(k, size, 127.0f), value = rounding_of(v, size, 127.0f);
+    const gpt_int8_rounding key = gpt_int8_rounding_of(k, size, 127.0f),
+                            value = gpt_int8_rounding_of(v, size, 127.0f);
     const v128_t key_factor = wasm_f32x4_splat(key.factor), value_factor = wasm_f32x4_splat(value.factor);
     int8_t *scale = keys + key_scales_at(size) + j % LANES * sizeof(float);
     memcpy(scale, &key.step, sizeof(float));

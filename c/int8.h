@@ -114,17 +114,8 @@ typedef struct gpt_int8_rounding {
  * last. */
 GPT_INLINE v128_t gpt_int8_larger(v128_t most, v128_t x) { return wasm_i32x4_max(most, wasm_f32x4_abs(x)); }
 
-/* max |x| is the largest lane of `most`, and becomes q = most_q. */
-GPT_INLINE gpt_int8_rounding gpt_int8_rounding_of(v128_t most, float most_q)
-{
-    /* below this, the largest |x| counts as 0, so that most_q / max |x| is finite and exact enough */
-    const float least = 0x1p-100f;
-    most = wasm_i32x4_max(most, wasm_i32x4_shuffle(most, most, 2, 3, 0, 1));
-    most = wasm_i32x4_max(most, wasm_i32x4_shuffle(most, most, 1, 0, 3, 2));
-    const float x = wasm_f32x4_extract_lane(most, 0);
-    if (x < least) return (gpt_int8_rounding){0.0f, 0.0f};
-    return x < INFINITY ? (gpt_int8_rounding){most_q / x, x / most_q} : (gpt_int8_rounding){0.0f, NAN};
-}
+/* The rounding of n floats for |q| <= most_q: int8_linear.c. */
+gpt_int8_rounding gpt_int8_rounding_of(const float *x, size_t n, float most_q);
 
 /* q as int32: x · factor, rounded to the nearest integer. Beside 1.5 · 2^23 a float32 has no fraction, and
  * its last bits are the integer. */

@@ -69,15 +69,27 @@ GPT_INLINE void store_pairs(float *q, v128_t pairs, size_t n, size_t rows)
     wasm_v128_store32_lane(q + 3 * rows, pairs, 3);
 }
 
+gpt_int8_rounding gpt_int8_rounding_of(const float *x, size_t n, float most_q)
+{
+    /* below this, the largest |x| counts as 0, so that most_q / max |x| is finite and exact enough */
+    const float least = 0x1p-100f;
+    v128_t lanes = wasm_i32x4_splat(0);
+    for (; n >= 4; n -= 4, x += 4) lanes = gpt_int8_larger(lanes, wasm_v128_load(x));
+    lanes = gpt_int8_larger(lanes, gpt_load_tail(x, n));
+    lanes = wasm_i32x4_max(lanes, wasm_i32x4_shuffle(lanes, lanes, 2, 3, 0, 1));
+    lanes = wasm_i32x4_max(lanes, wasm_i32x4_shuffle(lanes, lanes, 1, 0, 3, 2));
+    const float most = wasm_f32x4_extract_lane(lanes, 0);
+    if (!(most < INFINITY)) return (gpt_int8_rounding){0.0f, NAN};
+    return most < least ? (gpt_int8_rounding){0.0f, 0.0f} : (gpt_int8_rounding){most_q / most, most / most_q};
+}
+
 gpt_int8_header gpt_int8_numbers_of(float *q, const float *x, size_t n, size_t rows, float most_q,
                                     int32_t offset, int dot)
 {
     const size_t whole = n / 8 * 8;
     float tail[8] = {0.0f};
     if (whole < n) memcpy(tail, x + whole, (n - whole) * sizeof(float));
-    v128_t most = gpt_int8_larger(wasm_f32x4_abs(wasm_v128_load(tail)), wasm_v128_load(tail + 4));
-    for (size_t i = 0; i < whole; i += 4) most = gpt_int8_larger(most, wasm_v128_load(x + i));
-    const gpt_int8_rounding rounding = gpt_int8_rounding_of(most, most_q);
+    const gpt_int8_rounding rounding = gpt_int8_rounding_of(x, n, most_q);
     const v128_t factor = wasm_f32x4_splat(rounding.factor);
     v128_t sum = wasm_i32x4_splat(0);
     for (size_t i = 0; i < n; i += 8, q += 4 * rows) {

@@ -218,21 +218,13 @@ int gpt_int8_dequantize(float *weight, const int8_t *quantized, size_t out, size
 
 /* ---- Embedding: rows of the weight ---- */
 
-static int check_embedding(const float *y, const int32_t *indices, const int8_t *quantized, size_t rows,
-                           size_t count, size_t dim, size_t group, int dot)
+int gpt_int8_embedding_forward(float *y, const int32_t *indices, const int8_t *quantized, size_t rows,
+                               size_t count, size_t dim, size_t group, int dot, size_t part, size_t parts)
 {
     const int status = y && indices ? check(y, quantized, count, dim, group, dot) : GPT_ERR_NULL;
     if (status) return status;
     if (!gpt_fits(rows, dim)) return GPT_ERR_SIZE;
-    return gpt_are_indices(indices, rows, count) ? GPT_OK : GPT_ERR_VALUE;
-}
-
-int gpt_int8_embedding_forward(float *y, const int32_t *indices, const int8_t *quantized, size_t rows,
-                               size_t count, size_t dim, size_t group, int dot, size_t part, size_t parts)
-{
-    const int status = check_embedding(y, indices, quantized, rows, count, dim, group, dot);
-    if (status) return status;
-    if (part >= parts) return GPT_ERR_VALUE;
+    if (part >= parts || !gpt_are_indices(indices, rows, count)) return GPT_ERR_VALUE;
     size_t r;
     const size_t end_row = gpt_share(rows, 1, part, parts, &r);
     for (; r < end_row; r++) dequantize_one(y + r * dim, quantized, (size_t)indices[r], dim, group, dot);
