@@ -40,7 +40,8 @@ testInNode('layer norm in float16 is that of PyTorch’s float16 tensors, bit fo
     const [rows, size] = shape
     gpt.manualSeed(seed)
     const x = Array.from(gpt.randn(shape).data, (value) => Math.fround(value * factor))
-    const parameters = { scale: gpt.randn([size]).data, shift: gpt.randn([size]).data }
+    const [scale, shift] = [gpt.randn([size]), gpt.randn([size])]
+    const parameters = { scale: scale.data, shift: shift.data }
     const row = (/** @type {number} */ r) => x.slice(r * size, (r + 1) * size)
     const got = Array.from({ length: rows }, (_, r) => layerNorm(float16, row(r), parameters))
     assert.deepEqual(got.map((one) => one.variance), Array.from(unpack(variance))) // prettier-ignore

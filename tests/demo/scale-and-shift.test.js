@@ -96,7 +96,7 @@ testInNode(
     const changed = nextWord(model, ids, 1).words
     assert.deepEqual([likeliest(learned), likeliest(changed)], [' Ines', ' Her'])
     for (const [n, { scale }] of norms.entries())
-      scale.data.forEach((was, i) => {
+      scale.data.slice().forEach((was, i) => {
         scale.data[i] = 1
         const { words } = nextWord(model, ids)
         scale.data[i] = was

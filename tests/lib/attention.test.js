@@ -15,6 +15,7 @@ import {
   gradientOf,
   heapSize,
   loadForTest,
+  redraw,
   untyped,
 } from './support.js'
 
@@ -29,7 +30,7 @@ const gpt = await loadForTest()
 function draw({ seed, shape, heads, qkvBias, times }) {
   gpt.manualSeed(seed)
   const layer = new gpt.Attention({ embDim: shape[2], nHeads: heads, contextLength: shape[1], qkvBias })
-  for (const { bias } of [layer.cAttn, layer.cProj]) bias?.data.set(gpt.randn(bias.shape).data)
+  for (const { bias } of [layer.cAttn, layer.cProj]) if (bias) redraw(gpt, bias)
   const [x, dy] = [gpt.randn(shape), gpt.randn(shape)]
   scaleWeights(layer, times)
   return { layer, x, dy }

@@ -11,6 +11,7 @@ import {
   golden,
   gradientOf,
   loadForTest,
+  redraw,
   rowsOf,
   unpack,
 } from './support.js'
@@ -26,8 +27,8 @@ const gpt = await loadForTest()
 function drawn({ seed, numFeatures, shape, x }) {
   gpt.manualSeed(seed)
   const layer = new gpt.BatchNorm(numFeatures)
-  layer.scale.data.set(gpt.randn([numFeatures]).data)
-  layer.shift.data.set(gpt.randn([numFeatures]).data)
+  redraw(gpt, layer.scale)
+  redraw(gpt, layer.shift)
   gpt.randn(shape) // PyTorch made x of this draw; x itself is stored, since making it rounds.
   return { layer, x: gpt.tensor(unpack(x), shape), dy: gpt.randn(shape), following: gpt.randn(shape) }
 }
@@ -83,7 +84,7 @@ test('BatchNorm’s gradients agree with central differences', () => {
   ]) {
     const numFeatures = shape[shape.length - 1]
     const layer = new gpt.BatchNorm(numFeatures)
-    layer.scale.data.set(gpt.randn([numFeatures]).data)
+    redraw(gpt, layer.scale)
     assertCentralDifferences(gpt, layer, gpt.randn(shape))
   }
 })

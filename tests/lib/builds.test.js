@@ -1,6 +1,7 @@
 // Runs the tests of results on the builds and threads that the rest of the suite does not run them on: there
 // `load` chooses the build, and it runs on one thread. Builds that this Node lacks run in another one. The
-// names of the tests say which builds ran in which Node. By default only a few of them run.
+// names of the tests say which builds ran in which Node. By default only a few of them run. With all, they
+// run once more with a heap that moves at every allocation.
 
 /** @import { Command } from '../nodes/nodes.js' */
 
@@ -27,16 +28,15 @@ const OWN_THREADS = ['highmemory.test.js', 'threads.test.js']
 /** The tests that load the build and the threads that the environment names. */
 const files = readdirSync(path('.'))
   .filter((name) => name.endsWith('.test.js') && /loadForTest\(/.test(readFileSync(path(name), 'utf8')))
-  .filter((name) => !OWN_THREADS.includes(name))
+  .filter((name) => ![...OWN_THREADS, 'builds.test.js'].includes(name))
   .map((name) => name.slice(0, -'.test.js'.length))
-  .filter((name) => (all ? ![...SAME_FOR_ALL, 'builds'].includes(name) : BY_DEFAULT.includes(name)))
 
 // One process for all files: starting one for each, and compiling the package in it, would take half as long
 // as the tests.
 //
 // No test runs before every file is imported. Tests let no timer or message in between, so the worker of a file
 // that is imported meanwhile would be late.
-const IMPORTS = `
+const imports = (/** @type {string[]} */ files) => `
   import { before } from 'node:test'
   let start
   const imported = new Promise((resolve) => (start = resolve))
@@ -83,6 +83,9 @@ async function pass(node, args, settings) {
 /** What every other file of the suite runs on. */
 const own = await loadForTest()
 
+const ofKernels = files.filter((name) => !SAME_FOR_ALL.includes(name))
+const chosen = all ? ofKernels : BY_DEFAULT
+
 for (const name of ['simd', 'simd-threads', 'relaxed', 'relaxed-threads']) {
   const [build, isThreaded] = name.split('-')
   const threads = isThreaded ? 2 : 1
@@ -96,8 +99,12 @@ for (const name of ['simd', 'simd-threads', 'relaxed', 'relaxed-threads']) {
     { skip: found === null && lack },
     async () => {
       const settings = { GPT_LAYERS_BUILD: build, GPT_LAYERS_THREADS: String(threads) }
-      await pass(node, ['--input-type=module', '--eval', IMPORTS], settings)
+      await pass(node, ['--input-type=module', '--eval', imports(chosen)], settings)
       if (all && isThreaded && build !== own.build) await pass(node, ['--test', ...OWN_THREADS], settings)
     },
   )
 }
+
+if (all)
+  test('a heap that moves at every allocation: the tests of results pass', () =>
+    pass(nodes[0], ['--import', './moving.js', '--input-type=module', '--eval', imports(ofKernels)], {}))

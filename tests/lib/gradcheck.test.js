@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LAYERS, LOSSES, TENSOR_OPERATIONS } from '../layers.js'
-import { assertRefuses, gradientOf, loadForTest, untyped, usedMemory } from './support.js'
+import { assertRefuses, gradientOf, loadForTest, redraw, untyped, usedMemory } from './support.js'
 
 const gpt = await loadForTest()
 
@@ -29,7 +29,7 @@ const operands = () => [
 function layerOf(name) {
   gpt.manualSeed(3)
   const [layer, input] = LAYERS[name](gpt, { rows: 3, cols: 4, heads: 2 })
-  for (const parameter of layer.parameters()) parameter.data.set(gpt.randn(parameter.shape).data)
+  for (const parameter of layer.parameters()) redraw(gpt, parameter)
   const inputs = Array.isArray(input) ? [] : [gpt.parameter(input)]
   const run = () => {
     gpt.manualSeed(7) // the same masks of Dropout

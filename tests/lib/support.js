@@ -284,11 +284,21 @@ export function assertRefuses(fn, code, message) {
  */
 export function shake(gpt, module) {
   for (const [name, parameter] of module.namedParameters()) {
-    if (parameter.shape.length === 1)
-      parameter.data.set(gpt.scope(() => gpt.randn(parameter.shape).data.slice()))
+    if (parameter.shape.length === 1) redraw(gpt, parameter)
     else if (name.includes('attn')) parameter.data.set(parameter.data.map((value) => 16 * value))
   }
   return module
+}
+
+/**
+ * Draws a tensor's values again.
+ *
+ * @param {Gpt} gpt
+ * @param {Tensor} tensor
+ */
+export function redraw(gpt, tensor) {
+  const values = gpt.scope(() => gpt.randn(tensor.shape).data.slice()) // before `data`, which this may move
+  tensor.data.set(values)
 }
 
 /**

@@ -179,7 +179,7 @@ test('an int8 cache changes the logits of stories by at most 0.5 % (l2), and wha
       const [exact, int8] = /** @type {const} */ (['float32', 'int8']).map((dtype, i) => {
         const logits = model.forward(ids.slice(0, -1), { cache: model.newCache({ dtype }) })
         costs[i] += gpt.crossEntropy(logits, ids.slice(1)).item()
-        return logits.data
+        return logits.data.slice()
       })
       exact.forEach((value, i) => {
         difference += (value - int8[i]) ** 2

@@ -11,7 +11,7 @@ loss().backward()
 console.log(`By backward:\n${x.grad}`)
 
 const h = 2 ** -7 // smaller: float32 rounds more. Larger: the line through two points is less of a tangent
-const slopes = Array.from(x.data, (value, i) => {
+const slopes = Array.from(x.data.slice(), (value, i) => {
   const [after, before] = [h, -h].map((step) => ((x.data[i] = value + step), loss().item()))
   x.data[i] = value
   return (after - before) / (2 * h)

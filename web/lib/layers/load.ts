@@ -124,7 +124,7 @@ class Target {
     const [[, places]] = this.#places
     const { int8Weight } = this.#tensor
     if (!int8Weight) {
-      for (const place of places) this.#copy(place, this.#tensor.data)
+      for (const place of places) this.#copy(place, () => this.#tensor.data)
       this.#tensor.changed()
       return
     }
@@ -163,17 +163,19 @@ class Target {
   /** The values in the tensor's own layout. */
   #gather(places: readonly Place[]): Float32Array {
     const data = new Float32Array(this.#tensor.size)
-    for (const place of places) this.#copy(place, data)
+    for (const place of places) this.#copy(place, () => data)
     return data
   }
 
-  #copy(place: Place, data: Float32Array): void {
+  /** @param into is called last, because to read an int8 weight may grow the memory, which moves it */
+  #copy(place: Place, into: () => Float32Array): void {
     const { info, scale } = place
     const [rows, cols] = asMatrix(info.shape)
     if (rows * cols === 0) return
     const values = this.#read(info)
     const scales = scale && checkScales(scale, this.#read(scale))
-    copyRows(place, data, scales ? products(integersOf(info, values), scales, rows) : values, 0, rows)
+    const floats = scales ? products(integersOf(info, values), scales, rows) : values
+    copyRows(place, into(), floats, 0, rows)
   }
 }
 

@@ -411,9 +411,8 @@ export class Engine {
     const norms = this.#slots.length
     const stats = scope(() => {
       const x = tensor(this.#rows, [norms, 2, this.#model.embDim])
-      const mean = x.mean({ dim: -1 }).data
-      const variance = x.var({ dim: -1, unbiased: false }).data
-      return Float32Array.from({ length: 4 * norms }, (_, i) => (i % 2 ? variance : mean)[i >> 1])
+      const [mean, variance] = [x.mean({ dim: -1 }), x.var({ dim: -1, unbiased: false })]
+      return Float32Array.from({ length: 4 * norms }, (_, i) => (i % 2 ? variance : mean).data[i >> 1])
     })
     return { rows: this.#rows.slice(), stats }
   }

@@ -69,7 +69,8 @@ class Learner {
     const draw = ({ weight, bias }: { weight: Tensor; bias?: Tensor | null }, sums = 1) =>
       scope(() => {
         bias?.data.fill(0)
-        weight.data.set(randn(weight.shape).mul(GPT2_DEVIATION / Math.sqrt(sums)).data)
+        const drawn = randn(weight.shape).mul(GPT2_DEVIATION / Math.sqrt(sums)) // it may move weight.data
+        weight.data.set(drawn.data)
       })
     const sums = 2 * model.trfBlocks.length
     draw(model.tokEmb)
