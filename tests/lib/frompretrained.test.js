@@ -12,7 +12,7 @@ import { after, test } from 'node:test'
 import { runInNewContext } from 'node:vm'
 import { GptLayersError } from 'gpt-layers'
 import { entryOf, fileOf, gpt2Entries } from './gpt2file.js'
-import { loadForTest, shake, untyped, usedMemory } from './support.js'
+import { assertNothingLeft, loadForTest, shake, untyped, usedMemory } from './support.js'
 
 const gpt = await loadForTest()
 const folder = mkdtempSync(join(tmpdir(), 'gpt-layers-'))
@@ -69,7 +69,7 @@ async function assertRefusesToLoad(source, code, message, options) {
     assert.match(error.message, message)
     return true
   })
-  assert.equal(usedMemory(gpt), used)
+  assertNothingLeft(gpt, used)
 }
 
 test('a GPT-2 loads from Hugging Face’s layout and names, with and without their prefix', async () => {
@@ -500,7 +500,7 @@ test('an abort rejects with the signal’s reason, cancels the stream and frees 
   await assert.rejects(loading, (error) => error === reason)
   assert.deepEqual(cancelled, [reason])
   assert.equal(stream.locked, false)
-  assert.equal(usedMemory(gpt), used)
+  assertNothingLeft(gpt, used)
 
   // A signal that serves many loads keeps nothing of them.
   const serving = new AbortController()
@@ -564,7 +564,7 @@ test('an error in onProgress ends the loading with that error', async () => {
     throw mine
   }
   await assert.rejects(gpt.GPTModel.fromPretrained(file, { onProgress }), (error) => error === mine)
-  assert.equal(usedMemory(gpt), used)
+  assertNothingLeft(gpt, used)
 })
 
 test('a file that is truncated, too long, foreign or broken is refused, and nothing is left', async () => {
@@ -672,7 +672,7 @@ test('without enough memory, loading is refused and nothing is left', async () =
   await assert.rejects(small.GPTModel.fromPretrained(gpt.saveSafetensors(large, { names: 'ours' })), {
     code: 'MEMORY',
   })
-  assert.equal(usedMemory(small), used)
+  assertNothingLeft(small, used)
   small.dispose()
   await assert.rejects(small.GPTModel.fromPretrained(file), { code: 'DISPOSED' })
   large.dispose()

@@ -13,7 +13,16 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { GptLayersError } from 'gpt-layers'
-import { assertNear, golden, load, loadForTest, shake, untyped, usedMemory } from './support.js'
+import {
+  assertNear,
+  assertNothingLeft,
+  golden,
+  load,
+  loadForTest,
+  shake,
+  untyped,
+  usedMemory,
+} from './support.js'
 
 /**
  * A file, what to pass with it, and PyTorch's logits.
@@ -249,7 +258,7 @@ test('a switch of config.json that would change the numbers is refused by its na
       assert.match(error.message, new RegExp(name))
       return true
     })
-    assert.equal(usedMemory(gpt), used)
+    assertNothingLeft(gpt, used)
   }
 })
 
@@ -287,7 +296,7 @@ test('a broken or hostile file is refused in words, runs nothing and leaves noth
           return true
         })
       }
-      assert.equal(usedMemory(gpt), used)
+      assertNothingLeft(gpt, used)
     })
   }
 })

@@ -348,6 +348,16 @@ export function memoryOf(gpt) {
 /** @param {Gpt} gpt @returns {number} bytes that are allocated */
 export const usedMemory = (gpt) => memoryOf(gpt).used
 
+/**
+ * Asserts that an asynchronous call has left nothing. Between its tasks the collector may free tensors of other
+ * tests, so less may be used than before.
+ *
+ * @param {Gpt} gpt
+ * @param {number} before what `usedMemory` was
+ */
+export const assertNothingLeft = (gpt, before) =>
+  assert.ok(usedMemory(gpt) <= before, `${usedMemory(gpt)} bytes, ${before} before`)
+
 setFlagsFromString('--expose-gc')
 /** Collects garbage now. Finalizers run in later tasks. @type {() => void} */
 export const collectGarbage = runInNewContext('gc')
