@@ -33,8 +33,9 @@
 #include "attention_cache.h"
 #include "int8.h"
 
-/* Tokens of a block, and lanes of a panel; bytes of scales, of sums. Heads with more columns than
- * LARGEST_BY_DOT use the loop int16, because their sums could be too large for an int16. */
+/* LANES is the number of tokens in a block, and of lanes in a panel. SCALE_BYTES and SUM_BYTES are the sizes of
+ * a block's scales and sums. Heads with more columns than LARGEST_BY_DOT use the loop int16, because their sums
+ * could be too large for an int16. */
 enum { LANES = GPT_INT8_OUTS, SCALE_BYTES = 4 * LANES, SUM_BYTES = 2 * LANES, LARGEST_BY_DOT = 256 };
 
 /* A weight p is not negative: it has all 14 bits. */

@@ -35,8 +35,8 @@ typedef struct int8_weight {
 float *int8_scale(int8_weight w, size_t o, size_t i);
 int16_t *int8_sum(int8_weight w, size_t o, size_t i);
 int int8_value(int8_weight w, size_t o, size_t i);
-/* The place of number k of the run that begins at input i, and its value. k may be one of those that fill up the
- * run to a multiple of 4. */
+/* The byte of input i + k in the run that begins at input i, and its value. A run is filled up to a multiple of 4
+ * inputs, and k may also be one of the inputs that fill it up. */
 int8_t *int8_byte_of_run(int8_weight w, size_t o, size_t i, size_t k);
 int int8_value_of_run(int8_weight w, size_t o, size_t i, size_t k);
 /* The end of i's run: of at most 128 inputs of a group. */

@@ -1,7 +1,7 @@
 // Runs the tests of results on the builds and threads that the rest of the suite does not run them on: there
 // `load` chooses the build, and it runs on one thread. Builds that this Node lacks run in another one. The
-// names of the tests say which builds ran in which Node. By default only a few of them run. With all, they
-// run once more with a heap that moves at every allocation.
+// names of the tests say which builds ran in which Node. By default only a few files run. `all` runs
+// every file, and every file once more with a heap that moves at every allocation.
 
 /** @import { Command } from '../nodes/nodes.js' */
 

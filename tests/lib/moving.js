@@ -1,6 +1,6 @@
-// Moves the heap at every allocation: node --import ./moving.js. A view of it, such as `.data`, is empty from
-// then on, as it is where an allocation makes the memory grow. So code that keeps a view for too long fails
-// every time, and not once in a thousand times.
+// Moves the heap at every allocation: node --import ./moving.js. A real heap moves only when it grows. A move
+// empties every older view of the heap, such as `.data`. Code that keeps a view during an allocation is wrong,
+// and here it always fails.
 
 import assert from 'node:assert/strict'
 import { register } from 'node:module'

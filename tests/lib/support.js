@@ -349,8 +349,8 @@ export function memoryOf(gpt) {
 export const usedMemory = (gpt) => memoryOf(gpt).used
 
 /**
- * Asserts that an asynchronous call has left nothing. Between its tasks the collector may free tensors of other
- * tests, so less may be used than before.
+ * Asserts that an asynchronous call has left no memory allocated. While the call waits, the collector may free
+ * tensors of other tests. So the used memory may be less than before, but not more.
  *
  * @param {Gpt} gpt
  * @param {number} before what `usedMemory` was

@@ -41,7 +41,7 @@ export type CachePlace = {
   past: number
   capacity: number
   kernel: (typeof KERNELS)['float32' | 'int8']['forward']
-  /** what this kernel takes after the sizes */
+  /** the kernel's arguments after the sizes: for int8, which loop multiplies */
   flags: number[]
 }
 

@@ -69,7 +69,7 @@ export function sentenceOf(error: unknown): string {
   return `${said[0].toUpperCase()}${said.slice(1)}.`
 }
 
-/** What the tokens of a model are before the reader says it, and which of them can be drawn. */
+/** How a model's tokens are read until the reader gives its characters, and which tokens may be drawn. */
 export async function readAs(
   vocabSize: number,
 ): Promise<{ tokenizer: Tokenizer; sampling?: { topK: number; suppressTokens: number[] } }> {

@@ -80,7 +80,10 @@ const writing = {
     listener = listen
   },
 
-  /** Reads and writes characters, at once: a `set` that follows has a prompt of these. `set` comes next. */
+  /**
+   * Changes which characters the tokens are; the page calls `set` next. Nothing here is awaited, so that a later
+   * `set` has the new characters.
+   */
   spell(characters: string) {
     const now = current()
     now.readAs(tokensOf(now.model.vocabSize, characters))
