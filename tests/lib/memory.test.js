@@ -228,6 +228,29 @@ test('a scope whose function throws or is asynchronous frees all tensors made in
   assert.equal(nextAddress(gpt), address)
 })
 
+test('what an asynchronous function of the user’s throws, after it was refused, does not end the program', async () => {
+  const late = async () => {
+    await nextTask()
+    throw new Error('nobody waits for this')
+  }
+  const x = gpt.parameter(gpt.ones([2]))
+  const layer = new gpt.ReLU()
+  layer.onForward(untyped(late))
+  class Late extends gpt.Module {
+    forward() {
+      return untyped(late())
+    }
+  }
+  assertRefuses(() => gpt.scope(late), 'TYPE', /^scope: fn .* a Promise/)
+  assertRefuses(() => gpt.scope(() => [late()]), 'TYPE', /^scope: fn .* a Promise/)
+  assertRefuses(() => gpt.noGrad(late), 'TYPE', /^noGrad: fn .* a Promise/)
+  assertRefuses(() => layer.forward(x), 'TYPE', /listener's result .* a Promise/)
+  assertRefuses(() => new gpt.Sequential(new Late()).forward(x), 'TYPE', /output .* a Promise/)
+  const y = gpt.record(gpt.ones([2]), [x], untyped(late)).sum()
+  assertRefuses(() => y.backward(), 'TYPE', /gradients .* a Promise/)
+  for (let i = 0; i < 3; i++) await nextTask() // an unhandled rejection would end the test
+})
+
 test('beyond maxMemory an error says what to do, and all tensors stay', async () => {
   gpt = await loadForTest({ maxMemory: 4 })
   const size = heapSize(gpt)

@@ -623,7 +623,7 @@ test('a part that was replaced by something of a wrong kind is named', () => {
   assertRefuses(() => gpt.saveSafetensors(model, { names: 'ours' }), 'TYPE', message)
 })
 
-test('what a layer of one’s own keeps in a property outlives the forward of the layers around it', () => {
+test('what a layer of one’s own keeps in a property outlives the forward of the layers around it, and a scope', () => {
   class Running extends gpt.Module {
     mean = gpt.zeros([2])
     /** @type {Tensor | null} */
@@ -645,9 +645,70 @@ test('what a layer of one’s own keeps in a property outlives the forward of th
     .scope(() => layer.forward(x))
     .sum()
     .backward()
-  assert.ok(running.mean.disposed, 'a scope of the user’s frees what it does not return')
+  assert.deepEqual(running.mean.toArray(), [1.75, 3.5])
   assert.deepEqual(gradientOf(/** @type {any} */ (running.scale)).toArray(), [2, 4])
   assert.deepEqual(layer.parameters(), [running.scale])
+})
+
+test('a layer keeps tensors in objects, arrays, maps and sets, alone or inside another, in a scope or not', () => {
+  class Keeping extends gpt.Module {
+    /** @type {Record<string, any>} */
+    kept = {}
+    /** @override @param {Tensor} x */
+    forward(x) {
+      const keys = [1, 2, 3, 4, 5, 6].map((k) => x.mul(k))
+      this.kept = { key: keys[0], deep: [{ key: keys[1] }] }
+      this.lists = [[keys[2]]]
+      this.map = new Map([['key', keys[3]]])
+      this.set = new Set([keys[4]])
+      this.pending = Promise.resolve(keys[5])
+      return x.mul(2)
+    }
+    get values() {
+      const { kept, lists, map, set } = this
+      const tensors = [kept.key, kept.deep[0].key, lists?.[0][0], map?.get('key'), ...(set ?? [])]
+      return tensors.map((tensor) => tensor.item())
+    }
+  }
+  const x = gpt.parameter(gpt.tensor([2]))
+  /** @type {((layer: Module) => unknown)[]} */
+  const calls = [
+    (layer) => layer.forward(x),
+    (layer) => new gpt.Sequential(layer, new gpt.ReLU()).forward(x),
+    (layer) => gpt.noGrad(() => new gpt.Sequential(new gpt.Sequential(layer)).forward(x)),
+    (layer) => gpt.scope(() => layer.forward(x)),
+    (layer) => gpt.scope(() => gpt.scope(() => void new gpt.Sequential(layer).forward(x))),
+  ]
+  for (const call of calls) {
+    const layer = new Keeping()
+    call(layer)
+    assert.deepEqual(layer.values, [2, 4, 6, 8, 10], String(call))
+  }
+  const returned = gpt.scope(() => {
+    const layer = new Keeping()
+    layer.forward(x)
+    return { layer }
+  })
+  assert.deepEqual(returned.layer.values, [2, 4, 6, 8, 10])
+})
+
+test('a scope frees what it made that a layer no longer keeps', () => {
+  class Last extends gpt.Module {
+    /** @type {Tensor | null} */
+    last = null
+    /** @override @param {Tensor} x */
+    forward(x) {
+      this.last = x.mul(2)
+      return x
+    }
+  }
+  const layer = new Last()
+  const x = gpt.ones([1000])
+  gpt.scope(() => void layer.forward(x))
+  const before = usedMemory(gpt)
+  const { last } = layer
+  gpt.scope(() => void [layer.forward(x), layer.forward(x), (layer.last = last)])
+  assert.equal(usedMemory(gpt), before)
 })
 
 test('modules, children, parameters and buffers come in PyTorch’s order, each once, under its first name', () => {

@@ -4,6 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as nextTask } from 'node:timers/promises'
 import { power } from '../../build/lib/optim/adam.js'
 import {
   assertClose,
@@ -151,6 +152,7 @@ test('an optimizer’s state outlives the scope of its steps, and dispose frees 
     })
   }
   assert.equal(optimizer.stateDict()['state.0.step'].item(), 3)
+  optimizer.zeroGrad()
   optimizer.dispose()
   optimizer.dispose()
   assert.equal(nextAddress(gpt), before)
@@ -534,6 +536,33 @@ class Lion extends gpt.Optimizer {
     }
   }
 }
+
+test('an optimizer of one’s own may keep tensors in its properties, and may not be asynchronous', async () => {
+  class Keeping extends gpt.Optimizer {
+    /** @type {Map<Tensor, Tensor>} */
+    last = new Map()
+    /** @type {(w: Tensor, grad: Tensor) => void} */
+    update(w, grad) {
+      this.last.set(w, grad.mul(2))
+    }
+  }
+  const x = gpt.parameter(gpt.tensor([1, -1]))
+  x.sum().backward()
+  const keeping = new Keeping([x], { lr: 1 })
+  gpt.scope(() => keeping.step())
+  assert.deepEqual(keeping.last.get(x)?.toArray(), [2, 2])
+  class Late extends gpt.Optimizer {
+    async update() {
+      throw new Error('nobody waits for this')
+    }
+  }
+  assertRefuses(
+    () => new Late([x], { lr: 1 }).step(),
+    'TYPE',
+    /step: update should return at once, got a Promise/,
+  )
+  await nextTask() // an unhandled rejection would end the test
+})
 
 test('an optimizer of one’s own has groups, a state dict and a state, and its temporary tensors are freed', () => {
   const [x, y] = [gpt.parameter(gpt.tensor([1, -1])), gpt.parameter(gpt.tensor([2]))]

@@ -754,11 +754,88 @@ test('a tensor that a scope made a parameter after its first use outlives backwa
   assert.deepEqual(gradientOf(w()).toArray(), [2, 2])
 })
 
+test('what backward is given may be the .grad of a leaf, or share its memory', () => {
+  /** @type {((x: Tensor) => Tensor)[]} */
+  const graphs = [
+    (x) => x.indexSelect({ dim: 0, index: [1, 0] }),
+    (x) => x.gather({ dim: 0, index: [1, 0] }),
+    (x) => x.topk(2).values,
+    (x) =>
+      x
+        .slice(1)
+        .mul(1)
+        .reshape([1])
+        .mul(gpt.tensor([1]))
+        .expand([2])
+        .mul(gpt.tensor([1, 0])),
+    (x) => x.add(x.mul(0)),
+    (x) => x.mul(0).add(x),
+    (x) => gpt.record(gpt.ones([2]), [x, x.mul(1).mul(0)], () => [gradientOf(x), gradientOf(x).detach()]),
+  ]
+  const expected = [
+    [30, 30],
+    [30, 30],
+    [30, 30],
+    [10, 30],
+    [20, 40],
+    [20, 40],
+    [20, 40],
+  ]
+  for (const [i, graph] of graphs.entries()) {
+    for (const give of [(/** @type {Tensor} */ g) => g, (/** @type {Tensor} */ g) => g.detach()]) {
+      const x = parameter([1, 2])
+      x.grad = gpt.tensor([10, 20])
+      graph(x).backward(give(x.grad))
+      assert.deepEqual(gradientOf(x).toArray(), expected[i], String(graph))
+    }
+  }
+})
+
+test('two results of one scope share what their gradients read, and the last backward frees it', () => {
+  const [w, v] = [parameter([3]), parameter([4])]
+  const losses = () =>
+    gpt.scope(() => {
+      const c = gpt.tensor([2])
+      return [w.mul(c).sum(), gpt.scope(() => v.mul(c).mul(c)).sum()]
+    })
+  for (const loss of losses()) loss.backward()
+  assert.deepEqual([w, v].map(gradientOf).map(String), ['tensor([2.])', 'tensor([4.])'])
+  const before = used(w)
+  const [first, second] = losses()
+  second.backward()
+  first.backward()
+  for (const loss of [first, second]) loss.dispose()
+  assert.equal(used(w), before)
+})
+
+test('a gradient that is assigned in a scope stays, whoever else has that tensor', () => {
+  const [a, b] = [parameter([3]), parameter([4])]
+  gpt.scope(() => {
+    a.mul(3).sum().backward()
+    a.grad = gradientOf(a).clamp({ max: 1 })
+    gpt.scope(() => (b.grad = a.grad))
+  })
+  a.mul(3).sum().backward()
+  assert.deepEqual([a, b].map(gradientOf).map(String), ['tensor([4.])', 'tensor([4.])'])
+  a.dispose()
+  assert.equal(gradientOf(b).item(), 4)
+  const given = gpt.tensor([5])
+  b.grad = given
+  given.dispose()
+  assert.equal(gradientOf(b).item(), 5)
+  const before = used(b)
+  for (let i = 0; i < 3; i++) gpt.scope(() => void (b.grad = gradientOf(b).mul(2)))
+  assert.equal(gradientOf(b).item(), 40)
+  assert.equal(used(b), before)
+})
+
 test('two tensors that are each other’s gradients can be disposed', () => {
   const [a, b] = [parameter([1]), parameter([2])]
   a.grad = b
   b.grad = a
   a.dispose()
+  assert.equal(b.item(), 2)
+  b.dispose()
   assert.deepEqual([a.disposed, b.disposed], [true, true])
 })
 

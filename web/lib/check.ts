@@ -56,6 +56,7 @@ function describeObject(value: object): string {
     const items = length <= MAX_ARRAY ? Array.from({ length }, (_, i) => value[i]) : [undefined]
     return items.every((item) => typeof item === 'number') ? `[${items.join(', ')}]` : `an array of ${length}`
   }
+  if (value instanceof Promise) value.catch(() => {}) // the error stands for it: nobody waits for the Promise
   const name = nameOf(Object.getPrototypeOf(value)?.constructor)
   if (name === undefined || name === 'Object') return `an object${Object.keys(value).map(note).join('')}`
   return `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name}`

@@ -19,6 +19,7 @@ import { heap } from '../runtime/runtime.ts'
 import { checkOperand, checkTensor } from '../tensor/check.ts'
 import { type Matrices, type Matrix, evenGroups, GROUP_SIZE, Int8Weight } from '../tensor/int8weight.ts'
 import { snakeCase } from '../tensor/pyformat.ts'
+import { addKeeper } from '../tensor/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { type LoadedKeys, areFinite, loadDict, notFinite } from './load.ts'
 import { printLayer } from './print.ts'
@@ -108,6 +109,7 @@ export class Module {
 
   constructor() {
     checkConstructor(new.target, arguments, 0)
+    if (!Object.hasOwn(new.target, 'ownName')) addKeeper(this)
     this.training = true
   }
 
@@ -370,11 +372,6 @@ export class Module {
     return matrices
   }
 
-  /** The parameters and buffers, for `scope`. @internal */
-  get tensorsForScope(): Tensor[] {
-    return Module.#namedTensors(this).map(([, tensor]) => tensor)
-  }
-
   /** Frees the parameters' gradients: `.grad` is null again, as after PyTorch's zero_grad. */
   zeroGrad(): void {
     for (const parameter of this.parameters()) parameter.freeGradient()
@@ -462,7 +459,7 @@ export class Module {
    * Frees the parameters and the buffers at once. Using the layer afterwards is an error; disposing is not.
    */
   dispose(): void {
-    for (const tensor of this.tensorsForScope) tensor.dispose()
+    for (const [, tensor] of Module.#namedTensors(this)) tensor.dispose()
   }
 
   // See Tensor's.
@@ -558,7 +555,7 @@ export function firstNames<T>(named: [string, T][]): [string, T][] {
  */
 export function forwardPart(name: string, layer: unknown, x: Indices, context?: Context): Tensor {
   if (!(layer instanceof Module)) throw fail('TYPE', name, 'be a layer', describe(layer))
-  if (!ourForwards.has(layer.forward)) heap().addUserLayer(layer)
+  if (!ourForwards.has(layer.forward)) heap().addKeeper(layer)
   const returned = layer.forward(x as Tensor, context) // an Embedding takes integers, too
   return checkTensor(`${name}'s output`, outputOf(returned))
 }

@@ -1,8 +1,9 @@
 import type { Disposes } from '../typed.ts'
 import { checkNonNegative, checkObject, describe, nameMethods } from '../check.ts'
 import { fail, withClass } from '../errors.ts'
+import { heap } from '../runtime/runtime.ts'
 import { checkTensor, checkTensorOf } from '../tensor/check.ts'
-import { temporary } from '../tensor/scope.ts'
+import { addKeeper, temporary } from '../tensor/scope.ts'
 import { withoutTape } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import {
@@ -57,6 +58,7 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
    */
   constructor(parameters: readonly Tensor[] | readonly GivenGroup<Options>[], defaults: Options) {
     nameMethods(new.target)
+    if (!Object.hasOwn(new.target, 'ownName')) addKeeper(this)
     try {
       const groups = makeGroups(parameters, defaults)
       this.#groups = Object.freeze(groups)
@@ -133,7 +135,11 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
     withoutTape(() => {
       for (const { parameter, group, grad } of due) {
         const options = { ...group, isFirst: added.has(parameter) }
-        temporary(() => this.update(parameter, grad, this.#states.get(parameter) ?? {}, options))
+        temporary(() => {
+          heap().addKeeper(this)
+          const result: unknown = this.update(parameter, grad, this.#states.get(parameter) ?? {}, options)
+          if (result instanceof Promise) throw fail('TYPE', 'update', 'return at once', describe(result))
+        })
         parameter.changed()
       }
     })

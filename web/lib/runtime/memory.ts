@@ -22,13 +22,13 @@ export type Storage = { memory: Memory; offset: number; owners: number; watched:
 
 /**
  * What was made in an open scope. `isLayers`: whether a layer has opened it for its own temporary tensors.
- * `userLayers`: the layers of the user's own that ran in it.
+ * `keepers`: the layers and optimizers of the user's own that ran in it. What their properties hold stays.
  */
 type Scope = {
   tensors: Set<Disposable>
   storages: Storage[]
   isLayers: boolean
-  userLayers: Set<object>
+  keepers: Set<object>
 }
 
 /**
@@ -195,16 +195,16 @@ export class Memory {
   }
 
   /**
-   * Says that a layer of the user's own runs in the innermost scope, which one of our layers has opened. What
-   * the layer keeps in its properties outlives that scope.
+   * Says that a layer or an optimizer of the user's own runs in the innermost scope, which our own code has
+   * opened. What it keeps in its properties outlives that scope.
    */
-  addUserLayer(layer: object): void {
-    this.#scopes.at(-1)?.userLayers.add(layer)
+  addKeeper(keeper: object): void {
+    this.#scopes.at(-1)?.keepers.add(keeper)
   }
 
-  /** Whether no layer of the user's own ran in the innermost scope: then nobody else holds its tensors. */
-  get hasOnlyOurLayers(): boolean {
-    return this.#scopes.at(-1)?.userLayers.size === 0
+  /** Whether nothing of the user's own ran in the innermost scope: then nobody else holds its tensors. */
+  get hasNoKeepers(): boolean {
+    return this.#scopes.at(-1)?.keepers.size === 0
   }
 
   /**
@@ -222,26 +222,28 @@ export class Memory {
   }
 
   /**
-   * Runs `fn` and disposes the tensors that were made meanwhile, except those that `survivors` names. It gets
-   * what must survive: the result, and for a layer's scope the user's layers that ran in it. Where `fn` or
-   * `survivors` throws, disposes all of them.
+   * Runs `fn` and disposes the tensors that were made meanwhile, except those that `survivors` names, from the
+   * result and the keepers that ran in the scope. Where `fn` or `survivors` throws, disposes all of them.
    */
   scope<T>(
     fn: () => T,
-    survivors: (kept: unknown, made: ReadonlySet<unknown>) => { has(tensor: unknown): boolean },
+    survivors: (
+      result: unknown,
+      keepers: ReadonlySet<object>,
+      made: ReadonlySet<unknown>,
+    ) => { has(tensor: unknown): boolean },
     { isLayers }: { isLayers: boolean },
   ): T {
-    const made: Scope = { tensors: new Set(), storages: [], isLayers, userLayers: new Set() }
+    const made: Scope = { tensors: new Set(), storages: [], isLayers, keepers: new Set() }
     this.#scopes.push(made)
     let kept: { has(tensor: unknown): boolean } = NOTHING
     try {
       const result = fn()
-      const { userLayers } = made
-      kept = survivors(isLayers && userLayers.size > 0 ? [result, ...userLayers] : result, made.tensors)
+      kept = survivors(result, made.keepers, made.tensors)
       return result
     } finally {
       this.#scopes.pop()
-      if (isLayers) for (const layer of made.userLayers) this.addUserLayer(layer)
+      if (isLayers) for (const keeper of made.keepers) this.addKeeper(keeper)
       for (const tensor of made.tensors) {
         if (kept.has(tensor)) this.track(tensor)
         else tensor.dispose()

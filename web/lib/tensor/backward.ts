@@ -1,7 +1,7 @@
 // `backward`: the tape's steps from the last to the first.
 
 import { run } from '../runtime/runtime.ts'
-import { temporary } from './scope.ts'
+import { temporary, unscoped } from './scope.ts'
 import { Step, withoutTape } from './tape.ts'
 import { Tensor } from './tensor.ts'
 
@@ -31,18 +31,21 @@ export function backward(root: Tensor, gradient: Tensor | null, retainGraph: boo
       throw error
     }
   }
-  temporary(() => give(root.step ?? root, Tensor.take(gradient ?? oneOf(root.shape))))
   withoutTape(() => {
+    // A copy: the caller may change its gradient, and it may be the `.grad` of a leaf, to which is added here.
+    give(root.step ?? root, unscoped(gradient === null ? oneOf(root.shape) : gradient.clone()))
     try {
       for (const step of stepsBefore(root.step)) {
         const dy = sums.get(step)
         if (dy !== undefined) {
-          temporary(() => {
-            if (addPart(step, dy, sums)) return
+          if (!temporary(() => addPart(step, dy, sums))) {
             const { targets } = step
             // All are taken before one is given: two may be the same tensor, and `give` disposes what it adds.
-            const taken = step.run(dy).map((dx, i) => (targets[i] === null ? null : dx && Tensor.take(dx)))
+            const taken = temporary(() =>
+              step.run(dy).map((dx, i) => (targets[i] === null ? null : dx && Tensor.take(dx))),
+            )
             try {
+              for (const [i, dx] of taken.entries()) if (dx && !hasMemoryOf(dx, dy)) taken[i] = ofItsOwn(dx)
               for (const [i, dx] of taken.entries()) {
                 const target = targets[i]
                 taken[i] = null
@@ -51,7 +54,7 @@ export function backward(root: Tensor, gradient: Tensor | null, retainGraph: boo
             } finally {
               for (const dx of taken) dx?.dispose()
             }
-          })
+          }
           sums.delete(step)
           dy.dispose()
         }
@@ -93,7 +96,7 @@ export function stepsBefore(last: Step | null): Step[] {
  * @returns sum + given, in the memory of `sum` if no other tensor uses that
  */
 function add(sum: Tensor, given: Tensor): Tensor {
-  const result = sum.isShared ? Tensor.take(Tensor.empty(sum.shape)) : sum
+  const result = sum.isShared ? unscoped(Tensor.empty(sum.shape)) : sum
   run('gpt_add', [result, sum, given, 1, sum.size, 0, 1, 0, 1])
   if (result !== sum) sum.dispose()
   given.dispose()
@@ -115,8 +118,23 @@ function addToLeaf(leaf: Tensor, given: Tensor): void {
     run('gpt_add', [grad, grad, given, 1, grad.size, 0, 1, 0, 1])
     grad.changed()
     given.dispose()
-  } else if (given.isShared) {
-    leaf.grad = Tensor.take(given.clone())
+  } else leaf.receiveGradient(ofItsOwn(given))
+}
+
+const hasMemoryOf = (a: Tensor, b: Tensor): boolean => a.byteOffset === b.byteOffset
+
+/**
+ * Gradients on their way share their memory with each other only, so that adding to a leaf's `.grad` changes
+ * none of them.
+ *
+ * @param given taken: it is the result, or it is disposed
+ * @returns a tensor of the same values that shares its memory with no other one
+ */
+function ofItsOwn(given: Tensor): Tensor {
+  if (!given.isShared) return given
+  try {
+    return unscoped(given.clone())
+  } finally {
     given.dispose()
-  } else leaf.grad = given
+  }
 }

@@ -108,7 +108,7 @@ function jacobian(
   const isLeaf = (one: unknown): one is Tensor => one instanceof Tensor && one.step === null
   const leaves = new Set([...inputs, ...reached].filter(isLeaf))
   const before = [...leaves].map((leaf) => ({ leaf, grad: leaf.grad?.disposed ? null : leaf.grad }))
-  for (const leaf of leaves) leaf.grad = null
+  for (const leaf of leaves) leaf.receiveGradient(null)
   try {
     return outputs.flatMap((y, o) =>
       Array.from({ length: y.size }, (_, k) => {
@@ -123,7 +123,7 @@ function jacobian(
   } finally {
     for (const { leaf, grad } of before) {
       leaf.freeGradient()
-      leaf.grad = grad
+      leaf.receiveGradient(grad)
     }
   }
 }

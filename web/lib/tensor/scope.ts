@@ -1,15 +1,32 @@
 import type { Tensor } from './tensor.ts'
+import { describe } from '../check.ts'
 import { fail } from '../errors.ts'
 import { heap } from '../runtime/runtime.ts'
 import { newestStep, Step } from './tape.ts'
 
-/** Runs `fn` and frees the tensors made inside, except those that can be reached from its result. */
-export const freeing = <T>(fn: () => T): T => scopeOf(fn, { isLayers: false })
+/** The layers and optimizers of the user's own. What their properties hold, no scope frees. */
+const keepers: Set<WeakRef<object>> = new Set()
+
+export const addKeeper = (keeper: object): unknown => keepers.add(new WeakRef(keeper))
+
+/** The keepers that somebody still holds. */
+function liveKeepers(): Set<object> {
+  const live: Set<object> = new Set()
+  for (const reference of keepers) {
+    const keeper = reference.deref()
+    if (keeper === undefined) keepers.delete(reference)
+    else live.add(keeper)
+  }
+  return live
+}
 
 /**
- * As `freeing`, for the temporary tensors of a layer or an operation. What a layer of the user's own has kept
- * in its properties stays, too.
+ * Runs `fn` and frees the tensors made inside, except those that can be reached from its result or from a
+ * keeper: through its properties, and through arrays, plain objects, maps and sets that these hold.
  */
+export const freeing = <T>(fn: () => T): T => scopeOf(fn, { isLayers: false })
+
+/** As `freeing`, for the temporary tensors of a layer or an operation: only the keepers that ran inside count. */
 export const temporary = <T>(fn: () => T): T => scopeOf(fn, { isLayers: true })
 
 /**
@@ -23,42 +40,56 @@ export const chain = (x: Tensor, functions: Iterable<(x: Tensor) => Tensor>): Te
     let h = x
     for (const fn of functions) {
       const y = fn(h)
-      const isBetween = h !== x && h !== y && y.step === null && heap().hasOnlyOurLayers
+      const isBetween = h !== x && h !== y && y.step === null && heap().hasNoKeepers
       if (isBetween && heap().untrack(h)) h.dispose()
       h = y
     }
     return h
   })
 
+/** Takes a new tensor out of the innermost scope, so that no scope frees it. */
+export function unscoped(tensor: Tensor): Tensor {
+  heap().untrack(tensor)
+  return tensor
+}
+
 function scopeOf<T>(fn: () => T, options: { isLayers: boolean }): T {
   const newest = newestStep()
-  return heap().scope(fn, (kept, made) => survivors(kept, made, newest), options)
+  const { isLayers } = options
+  return heap().scope(
+    fn,
+    (result, ran, made) => survivors(result, isLayers ? ran : liveKeepers(), made, newest),
+    options,
+  )
 }
 
 /**
- * The tensors that a scope must not free: those in its result, and those that the tape needs for the
- * gradients of the result. From here on the latter belong to their steps, which free them after `backward`.
+ * The tensors that a scope must not free: those in its result or its keepers, and those that the tape needs for the
+ * gradients of the result. From here on the latter belong to the steps that read them, of which the last to run
+ * in `backward` frees them: two results may need the same tensor.
  *
  * @param result what the function of the scope returned
+ * @param keepers the layers and optimizers of the user's own that may keep tensors
  * @param made the tensors that were made in the scope
  * @param newest the number of the newest step before the scope: older steps need nothing that was made in it
  * @throws {GptLayersError} TYPE for a Promise
  */
 function survivors(
   result: unknown,
+  keepers: ReadonlySet<object>,
   made: ReadonlySet<unknown>,
   newest: number,
 ): { has(tensor: unknown): boolean } {
-  const isSingle = made.has(result) && stepOf(result) === null
+  const isSingle = keepers.size === 0 && made.has(result) && stepOf(result) === null
   if (isSingle) return { has: (tensor) => tensor === result } // the usual case without gradients
-  const kept = reachable(result)
+  const kept = reachable(result, keepers)
   const steps: Set<Step> = new Set()
   const addStep = (step: unknown) => {
     if (step instanceof Step && step.number > newest) steps.add(step)
   }
   for (const value of kept) addStep(stepOf(value))
-  /** The step that frees a tensor: the last one that needs it in `backward`. */
-  const owners: Map<Tensor, Step> = new Map()
+  /** The steps that read a tensor in `backward`. The last of them frees it. */
+  const readers: Map<Tensor, Set<Step>> = new Map()
   for (const step of steps) {
     for (const target of step.targets) {
       if (made.has(target)) kept.add(target)
@@ -66,47 +97,60 @@ function survivors(
     }
     for (const { tensor } of step.saved) {
       if (!made.has(tensor) || kept.has(tensor)) continue
-      const owner = owners.get(tensor) ?? tensor.step ?? step
-      owners.set(tensor, owner.number < step.number ? owner : step)
+      const known = readers.get(tensor)
+      if (known === undefined) readers.set(tensor, new Set([step]))
+      else known.add(step)
     }
   }
-  for (const [tensor, owner] of owners) {
+  for (const [tensor, steps] of readers) {
     if (kept.has(tensor)) continue // a leaf of a later step
     kept.add(tensor)
-    owner.owned.add(tensor)
+    for (const step of steps) step.owned.set(tensor, steps)
   }
   return kept
 }
 
 /**
- * Everything that can be reached from a value: through arrays, plain objects, maps, sets and layers.
+ * Everything that can be reached from a result and from what keeps tensors: through arrays, plain objects, maps,
+ * sets and layers.
  *
- * @throws {GptLayersError} TYPE for a Promise
+ * @throws {GptLayersError} TYPE for a Promise in the result; a layer may have one in a property
  */
-function reachable(root: unknown): Set<unknown> {
-  const found = new Set([root])
+function reachable(result: unknown, keepers: ReadonlySet<object>): Set<unknown> {
+  const found = new Set([result])
   for (const value of found) {
-    if (typeof value !== 'object' || value === null) continue
-    for (const inner of directlyInside(value)) found.add(inner)
+    if (value instanceof Promise) {
+      const given = `${describe(value)}; a scope cannot free the tensors of an async function`
+      throw fail('TYPE', 'fn', 'return its result at once', given)
+    }
+    addObjects(found, inside(value))
   }
+  for (const value of keepers) addObjects(found, Object.values(value))
+  for (const value of found) addObjects(found, isLayer(value) ? Object.values(value) : inside(value))
   return found
+}
+
+function addObjects(found: Set<unknown>, values: Iterable<unknown>): void {
+  for (const value of values) if (typeof value === 'object') found.add(value)
 }
 
 /** The step that made a value, where that is a tensor. */
 const stepOf = (value: unknown): unknown =>
   typeof value === 'object' && value !== null && 'step' in value ? value.step : undefined
 
-/** Whether a value is one of our objects that hold tensors, such as a layer. */
+/** Whether a value is a layer: nothing else has this method, and an import of Module would go upward. */
+const isLayer = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && 'ownParts' in value
+
+/** Whether a value is another object of ours that holds tensors, such as a cache. */
 const holdsTensors = (value: object): value is { tensorsForScope: unknown[] } => 'tensorsForScope' in value
 
-function directlyInside(value: object): Iterable<unknown> {
+/** What a value holds directly; nothing for a layer. */
+function inside(value: unknown): Iterable<unknown> {
+  if (typeof value !== 'object' || value === null) return []
   if (holdsTensors(value)) return value.tensorsForScope
   if (Array.isArray(value) || value instanceof Set) return value
-  if (value instanceof Map) return [...value].flat()
-  if (value instanceof Promise) {
-    const given = 'a Promise; a scope cannot free the tensors of an async function'
-    throw fail('TYPE', 'fn', 'return its result at once', given)
-  }
+  if (value instanceof Map) return [...value.keys(), ...value.values()]
   const prototype = Object.getPrototypeOf(value)
   return prototype === null || prototype === Object.prototype ? Object.values(value) : []
 }

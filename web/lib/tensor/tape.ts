@@ -42,8 +42,8 @@ export class Step {
   saved: readonly { tensor: Tensor; version: number }[]
   /** Where the output is a part of the input: adds dy to dx, the input's gradient. */
   addTo: ((dx: Tensor, dy: Tensor) => void) | null = null
-  /** The tensors that only the tape still needs, to be freed with this step. */
-  owned: Set<Tensor>
+  /** The tensors that only the tape still needs, each with the steps that have not let go of it. */
+  owned: Map<Tensor, Set<Step>> = new Map()
 
   /** @param saved the tensors that `gradients` reads */
   constructor(
@@ -57,7 +57,6 @@ export class Step {
     this.targets = inputs.map((input) => (input?.requiresGrad ? (input.step ?? input) : null))
     this.gradients = gradients
     this.saved = saved.map((tensor) => ({ tensor, version: tensor.version }))
-    this.owned = new Set()
   }
 
   /** @throws {GptLayersError} DISPOSED, VALUE where what the step has saved is gone or was changed */
@@ -88,7 +87,10 @@ export class Step {
 
   /** Lets go of everything, so that the memory can be freed. */
   release(): void {
-    for (const tensor of this.owned) tensor.dispose()
+    for (const [tensor, steps] of this.owned) {
+      steps.delete(this)
+      if (steps.size === 0) tensor.dispose()
+    }
     this.owned.clear()
     this.gradients = null
     this.saved = []

@@ -251,7 +251,8 @@ export class Tensor {
    * The sum of the gradients that `backward` has computed for this leaf since `zeroGrad`, of its shape; null
    * before the first. One that was disposed counts as none. It is freed with this tensor, and by `zeroGrad`.
    *
-   * Assigning checks: null, or another live tensor of the same shape.
+   * Assigning checks: null, or another live tensor of the same shape. As in PyTorch, the two share their memory.
+   * Within `scope`, the gradient that was there before is freed when the scope ends, unless it is returned.
    */
   get grad(): Tensor | null {
     return this.#grad
@@ -266,6 +267,19 @@ export class Tensor {
         throw fail('VALUE', 'value', 'be another Tensor', 'the tensor itself')
       }
     }
+    // An alias: the program's tensor may be freed, by a scope or by another leaf whose gradient it is too.
+    const own = gradient && Tensor.alias(gradient, this.#shape)
+    if (own !== null) heap().untrack(own)
+    this.#grad?.heap?.track(this.#grad) // from here on it belongs to the scope
+    this.#grad = own
+  }
+
+  /**
+   * Makes a tensor that no scope frees the gradient. It belongs to this leaf from here on.
+   *
+   * @internal
+   */
+  receiveGradient(gradient: Tensor | null): void {
     this.#grad = gradient
   }
 
