@@ -296,6 +296,55 @@ test('freed blocks are reused and merged, in any order of freeing', () => {
   assert.equal(memory.allocate(65536 - 112), 112) // All is one block again.
 })
 
+test('a block is the first that is large enough, also among hundreds of holes', () => {
+  const memory = new Memory(new WebAssembly.Memory({ initial: 32, maximum: 32 }), 16, 32 * 65536)
+  let seed = 1
+  const random = (/** @type {number} */ n) => (seed = (seed * 48271) % 2147483647) % n
+  const isFree = new Array(32 * 4096).fill(true) // by 16 bytes
+  isFree[0] = false
+  /** @type {{ offset: number, size: number }[]} */
+  const held = []
+  let holes = 0
+  for (let i = 0; i < 12_000; i++) {
+    if (i > 6000 && random(2)) {
+      const { offset, size } = held.splice(random(held.length), 1)[0]
+      memory.free(offset)
+      isFree.fill(true, offset / 16, offset / 16 + size)
+      continue
+    }
+    const size = 1 + random(4)
+    let expected = 0
+    for (let run = 0; run < size; expected++) run = isFree[expected] ? run + 1 : 0
+    expected -= size
+    assert.equal(memory.allocate(16 * size), 16 * expected)
+    isFree.fill(false, expected, expected + size)
+    held.push({ offset: 16 * expected, size })
+    holes = Math.max(holes, i % 1000 ? 0 : isFree.filter((free, at) => free && !isFree[at - 1]).length)
+  }
+  assert.ok(holes > 300, `${holes} holes`)
+})
+
+test('an allocation among 20,000 holes neither searches nor moves all of them', (t) => {
+  const memory = new Memory(new WebAssembly.Memory({ initial: 32, maximum: 32 }), 16, 32 * 65536)
+  const offsets = Array.from({ length: 40_000 }, () => memory.allocate(16))
+  let touched = 0
+  const { splice, findIndex } = Array.prototype
+  t.after(() => Object.assign(Array.prototype, { splice, findIndex }))
+  Array.prototype.splice = function (/** @type {any[]} */ ...args) {
+    touched += this.length - args[0]
+    return Reflect.apply(splice, this, args)
+  }
+  Array.prototype.findIndex = function (/** @type {any[]} */ ...args) {
+    const found = Reflect.apply(findIndex, this, args)
+    touched += found < 0 ? this.length : found
+    return found
+  }
+  for (let i = 0; i < 40_000; i += 2) memory.free(offsets[i])
+  for (let i = 0; i < 1000; i++) memory.free(memory.allocate(64))
+  for (let i = 0; i < 1000; i++) memory.allocate(16)
+  assert.ok(touched < 22_000 * 600, `${touched / 22_000} blocks a call`)
+})
+
 test('a message has only the numbers of `.data.slice()`, and the whole heap of `.data`', async () => {
   const one = await loadForTest({ threads: 1 })
   const x = one.tensor([1, 2, 3, 4])

@@ -1,4 +1,5 @@
 import { fail, GptLayersError } from '../errors.ts'
+import { type Block, FreeList } from './freelist.ts'
 import { Pressure } from './pressure.ts'
 
 const PAGE = 65536
@@ -6,9 +7,6 @@ const ALIGNMENT = 16 // bytes of a SIMD vector
 const GROWTH = 16 * PAGE // the heap grows by at least 1 MiB, so that few small tensors grow it
 
 const NOTHING: ReadonlySet<unknown> = new Set()
-
-/** A piece of the heap, in bytes. */
-type Block = { offset: number; size: number }
 
 /** An object that a scope can free, such as a tensor. */
 type Disposable = { dispose(): void }
@@ -42,9 +40,14 @@ export class Memory {
   /** null after dispose */
   #memory: WebAssembly.Memory | null
   #limit: number
-  #free: Block[]
-  /** the size of every block in use, by its offset */
+  #free: FreeList
+  /**
+   * The size of every block in use, by its offset; 0 for one that was freed. It is not deleted: V8 leaves a deleted
+   * entry in its bucket, so that adding the same offset again and again would search ever longer buckets.
+   */
   #blocks: Map<number, number> = new Map()
+  /** How many blocks of the map were freed. */
+  #freed = 0
   /** The number of bytes in use, those of retired blocks included. */
   used = 0
   #pressure: Pressure
@@ -64,7 +67,7 @@ export class Memory {
     this.#limit = limit
     this.#pressure = new Pressure(limit)
     const offset = Math.ceil(base / ALIGNMENT) * ALIGNMENT
-    this.#free = [{ offset, size: memory.buffer.byteLength - offset }]
+    this.#free = new FreeList({ offset, size: memory.buffer.byteLength - offset })
   }
 
   /** Whether the heap was disposed. */
@@ -85,16 +88,12 @@ export class Memory {
   allocate(bytes: number): number {
     this.checkLive()
     const size = Math.max(ALIGNMENT, Math.ceil(bytes / ALIGNMENT) * ALIGNMENT)
-    const fits = (block: Block) => block.size >= size
-    let i = this.#free.findIndex(fits)
-    if (i < 0) {
-      this.#release(this.#grow(size))
-      i = this.#free.findIndex(fits)
+    let offset = this.#free.take(size)
+    while (offset === null) {
+      this.#free.add(this.#grow(size))
+      offset = this.#free.take(size)
     }
-    const block = this.#free[i]
-    const { offset } = block
-    if (block.size === size) this.#free.splice(i, 1)
-    else this.#free[i] = { offset: offset + size, size: block.size - size }
+    if (this.#blocks.get(offset) === 0) this.#freed--
     this.#blocks.set(offset, size)
     this.used += size
     if (this.used > this.#pressure.next) this.#pressure.rise(this.used)
@@ -109,11 +108,17 @@ export class Memory {
   /** @param offset from `allocate` */
   free(offset: number): void {
     const size = this.#blocks.get(offset)
-    if (size === undefined) return // retired
-    this.#blocks.delete(offset)
+    if (!size) return // retired, or freed before
+    this.#blocks.set(offset, 0)
+    if (2 * ++this.#freed > this.#blocks.size) this.#forgetFreed()
     this.used -= size
     if (this.used < this.#pressure.base) this.#pressure.fall(this.used)
-    this.#release({ offset, size })
+    this.#free.add({ offset, size })
+  }
+
+  #forgetFreed(): void {
+    this.#blocks = new Map([...this.#blocks].filter(([, size]) => size > 0))
+    this.#freed = 0
   }
 
   /**
@@ -258,7 +263,7 @@ export class Memory {
   #grow(size: number): Block {
     const memory = this.checkLive()
     const end = memory.buffer.byteLength
-    const last = this.#free.at(-1)
+    const { last } = this.#free
     const missing = size - (last && last.offset + last.size === end ? last.size : 0)
     const pages = Math.ceil(missing / PAGE)
     const room = Math.floor((this.#limit - end) / PAGE)
@@ -278,27 +283,5 @@ export class Memory {
       throw fail(cause)
     }
     return { offset: end, size: wanted * PAGE }
-  }
-
-  /** Frees a block, and merges it with free neighbors. */
-  #release({ offset, size }: Block): void {
-    let low = 0
-    let high = this.#free.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (this.#free[middle].offset < offset) low = middle + 1
-      else high = middle
-    }
-    const before = this.#free[low - 1]
-    const after = this.#free[low]
-    const joinsBefore = before && before.offset + before.size === offset
-    const joinsAfter = after && offset + size === after.offset
-    const start = joinsBefore ? before.offset : offset
-    const end = joinsAfter ? after.offset + after.size : offset + size
-    const first = joinsBefore ? low - 1 : low
-    this.#free.splice(first, Number(joinsBefore ?? false) + Number(joinsAfter ?? false), {
-      offset: start,
-      size: end - start,
-    })
   }
 }
