@@ -38,7 +38,7 @@ export function backward(root: Tensor, gradient: Tensor | null, retainGraph: boo
       for (const step of stepsBefore(root.step)) {
         const dy = sums.get(step)
         if (dy !== undefined) {
-          if (!temporary(() => addPart(step, dy, sums))) {
+          if (!addPart(step, dy, sums)) {
             const { targets } = step
             // All are taken before one is given: two may be the same tensor, and `give` disposes what it adds.
             const taken = temporary(() =>
