@@ -502,6 +502,8 @@ export const OPERATIONS = {
   'tensor.argmax': { args: [reduced], needed: 0 },
   'tensor.var': { args: [deviation], needed: 0 },
   'tensor.std': { args: [deviation], needed: 0 },
+  'tensor.norm': { args: [reducedAxes], needed: 0 },
+  'tensor.logsumexp': { args: [reducedAxes], needed: 0 },
   'tensor.add': { args: [mostly(fc.oneof(kind('tensor'), number))], weight: 2 },
   'tensor.sub': { args: [mostly(fc.oneof(kind('tensor'), number))] },
   'tensor.mul': { args: [mostly(fc.oneof(kind('tensor'), number))] },

@@ -153,6 +153,32 @@ export function cumsum(x: Tensor, options: CumsumOptions): Tensor {
   return record(added(x, false), [x], (dy) => [added(dy, true)], [])
 }
 
+/** y = √Σ x²; dx = dy · x / y, and 0 where y is 0 */
+export function norm(x: Tensor, options?: Reduction): Tensor {
+  const along = checkReduction(x, options)
+  const y = reduceRows(x, along, (row) => Math.sqrt(row.reduce((sum, value) => sum + value * value, 0)))
+  const backward = (dy: Tensor) => {
+    const scale = dy.div(y).maskedFill(y.eq(0), 0)
+    return [x.mul(scale.reshape(keptShape(x.shape, along.axes)))]
+  }
+  return record(y, [x], backward, [x, y])
+}
+
+/** y = log Σ e^x = m + log Σ e^(x - m) with the largest element m; dx = dy · e^(x - y) */
+export function logsumexp(x: Tensor, options?: Reduction): Tensor {
+  const along = checkReduction(x, options)
+  const y = reduceRows(x, along, (row) => {
+    const largest = row.reduce((most, value) => Math.max(most, value), -Infinity)
+    const sum = row.reduce((sum, value) => sum + Math.exp(value - largest), 0)
+    return Math.abs(largest) === Infinity ? largest : largest + Math.log(sum)
+  })
+  const backward = (dy: Tensor) => {
+    const [kept, given] = [y, dy].map((one) => one.reshape(keptShape(x.shape, along.axes)))
+    return [x.sub(kept).exp().mul(given)]
+  }
+  return record(y, [x], backward, [x, y])
+}
+
 export interface Extremes {
   values: Tensor
   /** of each value, along the axis */
@@ -281,6 +307,13 @@ function reduce(x: Tensor, along: Along, kernel: RowKernel): Tensor {
     return result
   })
 }
+
+/** Reduces axes with a function of the elements that become one, in float64. */
+const reduceRows = (x: Tensor, along: Along, ofRow: (row: Float32Array) => number): Tensor =>
+  reduce(x, along, (result, matrix, rows, cols) => {
+    const [from, to] = [matrix.data, result.data]
+    for (let row = 0; row < rows; row++) to[row] = ofRow(from.subarray(row * cols, (row + 1) * cols))
+  })
 
 /** @returns the elements with these axes after the others: x itself where they are, otherwise a copy */
 function withLast(x: Tensor, axes: readonly number[]): Tensor {

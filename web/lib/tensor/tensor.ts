@@ -46,7 +46,9 @@ import {
   argExtreme,
   cumsum,
   extreme,
+  logsumexp,
   mean,
+  norm,
   prod,
   std,
   sum,
@@ -561,6 +563,28 @@ export class Tensor {
   }
 
   /**
+   * The Euclidean norm √Σ x² along an axis or several, or of all elements, as torch.norm. Its gradient where it
+   * is 0 is 0, as PyTorch's.
+   *
+   * @returns 0 for no elements
+   * @example gpt.tensor([[3, 4], [0, 0]]).norm({ dim: -1 }).toArray() // [5, 0]
+   */
+  norm(options?: Reduction): Tensor {
+    return norm(this, options)
+  }
+
+  /**
+   * log Σ e^x along an axis or several, or of all elements, as torch.logsumexp. The largest element of each sum
+   * is subtracted first, so that no power of e is infinite.
+   *
+   * @returns -Infinity for no elements
+   * @example String(gpt.tensor([200, 200]).logsumexp()) // 'tensor(200.6931)'
+   */
+  logsumexp(options?: Reduction): Tensor {
+    return logsumexp(this, options)
+  }
+
+  /**
    * The largest element, a tensor of shape `[]`. NaN where there is a NaN, as in PyTorch.
    *
    * @throws {GptLayersError} SHAPE where there are no elements
@@ -569,7 +593,8 @@ export class Tensor {
   max(): Tensor
   /**
    * The largest elements along an axis, and the index of each along that axis. The first index where several
-   * elements are the largest; that of the first NaN where there is one.
+   * elements are the largest; that of the first NaN where there is one. The element at the index gets the
+   * gradient, as in PyTorch.
    *
    * @returns two tensors of the same shape. Embedding, crossEntropy and gather take the indices as they are
    * @throws {GptLayersError} SHAPE where the axis has size 0, or more than 2^24 elements
