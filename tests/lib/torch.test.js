@@ -1,10 +1,15 @@
-// web/lib/TORCH.md, the table of PyTorch's names: what it names exists, and nothing public is missing from it.
+// web/lib/TORCH.md, the table of PyTorch's names: what it names exists, nothing public is missing from it,
+// and each formula computes what PyTorch computes.
+
+/** @import { Tensor } from 'gpt-layers' */
+/** @import { Packed } from './support.js' */
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
+import { assertClose, golden, loadForTest, unpack } from './support.js'
 
 const text = readFileSync(new URL('../../web/lib/TORCH.md', import.meta.url), 'utf8')
 const [table, onlyHere] = text.split('\n## Only here\n')
@@ -72,7 +77,8 @@ function namesIn(code) {
   const withRoots = [
     ...code.matchAll(/(?<![\w.])(gpt\.init|gpt|x|y|z|layer|model|optimizer|schedule)\.(\w+)/g),
   ]
-  const inChains = [...code.matchAll(/\)\.(\w+)/g)].map(([, name]) => `x.${name}`)
+  // `map` is an array's.
+  const inChains = [...code.matchAll(/\)\.(?!map\()(\w+)/g)].map(([, name]) => `x.${name}`)
   return [...withRoots.map(([, root, name]) => `${/^[yz]$/.test(root) ? 'x' : root}.${name}`), ...inChains]
 }
 
@@ -100,3 +106,141 @@ test('nothing public is missing from TORCH.md', () => {
   )
   assert.deepEqual(missing, [])
 })
+
+/**
+ * A case of a formula.
+ *
+ * @typedef {object} Case
+ * @property {Record<string, any>} given the arguments by name; a string may name one of `inputs`
+ * @property {Packed[]} out
+ * @property {(Packed | null)[] | null} grads of the tensors in `given`; null where `out` has no gradient
+ */
+
+/** @type {{ inputs: Record<string, Packed>, formulas: Record<string, Case[]> }} */
+const { inputs, formulas } = golden('formulas')
+const gpt = await loadForTest()
+
+/** Code of TORCH.md that has no case, by the reason. @type {Record<string, string[]>} */
+const NOT_RUN = {
+  'a word': ['matmul', 'where', 'backward', 'instanceof', 'batchmean', 'sum()', 'mean()'],
+  'the name of another row': [
+    'torch.diagonal',
+    'nn.NLLLoss',
+    'nn.L1Loss',
+    'nn.KLDivLoss',
+    'nn.BCEWithLogitsLoss',
+  ],
+  'part of a tensor, no operation: tensor.test.js, print.test.js': [
+    'gpt.Tensor',
+    'x instanceof gpt.Tensor',
+    'x.shape',
+    'x.toArray()',
+    'x.data',
+    'x.data.set(values, offset)',
+    'x.byteOffset',
+    'x.toString({ sciMode, precision })',
+  ],
+  'the tape: tape.test.js, gradcheck.test.js': [
+    'x.backward(gradient)',
+    'x.backward({ retainGraph: true })',
+    'x.backward()',
+    'x.grad',
+    'x.requiresGrad',
+    'gpt.noGrad(fn)',
+    'gpt.record(output, inputs, gradients)',
+    'gpt.gradcheck(fn, inputs)',
+    'x.grad = x.grad.clamp({ min, max })',
+  ],
+  'a layer with an interface of its own, not PyTorch’s: its own test file': [
+    'new gpt.Sequential(...layers)',
+    'new gpt.ModuleList(layers)',
+    'new gpt.Attention({ embDim, nHeads, contextLength })',
+    'new gpt.TransformerBlock(config)',
+    'new gpt.GPTModel(config)',
+  ],
+  'loads, frees or starts: load.test.js, memory.test.js, random.test.js, safetensors.test.js': [
+    'gpt.manualSeed(n)',
+    'gpt.saveSafetensors(layer)',
+    'await gpt.loadTorch(bytes)',
+    'gpt.loadSafetensors(bytes)',
+    'gpt.load({ threads })',
+    'gpt.threads',
+    'gpt.dispose()',
+    'gpt.scope(fn)',
+    'gpt.build',
+  ],
+}
+
+/** Modules, optimizers and schedules: module.test.js and optim.test.js compare them with PyTorch. */
+const TRAINING =
+  /^(layer|optimizer|schedule)\.|gpt\.(Module|Optimizer|SGD|AdamW?|LambdaLR|cosineWithWarmup|clipGradNorm)\b/
+
+/** `gpt.exp(x)` has the cases of `x.exp()`. @param {string} code */
+const casesOf = (code) => formulas[code] ?? formulas[code.replace(/^gpt\.(\w+)\(x(?:, )?(.*)\)$/, 'x.$1($2)')]
+
+const codes = rowsOf(table).flatMap(([, ours]) => (ours.startsWith('no: ') ? [] : spans(ours)))
+
+test('each formula of TORCH.md is run below, or there is a reason why not', () => {
+  const listed = Object.values(NOT_RUN).flat()
+  assert.deepEqual(
+    codes.filter((code) => !casesOf(code) && !listed.includes(code) && !TRAINING.test(code)),
+    [],
+  )
+  assert.deepEqual(
+    [...Object.keys(formulas), ...listed].filter((code) => !codes.includes(code)),
+    [],
+  )
+})
+
+for (const code of new Set(codes)) {
+  if (!casesOf(code)) continue
+  test(`${code} and its gradients are PyTorch’s`, () => {
+    for (const { given, out, grads } of casesOf(code)) {
+      gpt.scope(() => {
+        /** @type {Tensor[]} */
+        const leaves = []
+        /** @param {any} value @returns {any} */
+        const bound = (value) => {
+          if (Array.isArray(value) && value.length > 0) return value.map(bound)
+          if (typeof value !== 'string' || !(value in inputs)) return value ?? undefined
+          leaves.push(gpt.parameter(gpt.tensor([...unpack(inputs[value])], inputs[value].shape)))
+          return leaves.at(-1)
+        }
+        const names = Object.keys(given)
+        const values = names.map((name) => bound(given[name]))
+        gpt.manualSeed(7)
+        const result = new Function('gpt', ...names, `return ${code}`)(gpt, ...values)
+        const outputs = outputsOf(result, leaves[0])
+        const what = JSON.stringify(given)
+        assert.equal(outputs.length, out.length, what)
+        outputs.forEach((y, i) => near(y, out[i], `${what}: `))
+        if (grads === null) return
+        for (const y of outputs) {
+          if (!y.requiresGrad) continue
+          y.backward(gpt.arange(y.size).div(4).add(1).reshape(y.shape), { retainGraph: true })
+        }
+        leaves.forEach((leaf, i) => {
+          const expected = grads[i]
+          if (expected) near(leaf.grad ?? gpt.zerosLike(leaf), expected, `${what}: gradient ${i}: `)
+        })
+      })
+    }
+  })
+}
+
+/** @param {any} result of a formula @param {Tensor} x the input of a layer @returns {Tensor[]} */
+function outputsOf(result, x) {
+  if (typeof result === 'number') return [gpt.tensor(result)]
+  if (result instanceof gpt.Module) return outputsOf(result.forward(x), x)
+  if (result instanceof gpt.Tensor) return [result]
+  return Array.isArray(result) ? result : [result.values, result.indices]
+}
+
+/** @param {Tensor} tensor @param {Packed} expected @param {string} what */
+function near(tensor, expected, what) {
+  try {
+    assertClose(tensor, expected, 2e-6)
+  } catch (error) {
+    assert.fail(what + /** @type {Error} */ (error).message)
+  }
+}
