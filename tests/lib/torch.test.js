@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { assertClose, golden, loadForTest, unpack } from './support.js'
 
+const gpt = await loadForTest()
 const text = readFileSync(new URL('../../web/lib/TORCH.md', import.meta.url), 'utf8')
 const [table, onlyHere] = text.split('\n## Only here\n')
 /** The two cells of each row, without heads. @param {string} part */
@@ -65,12 +66,12 @@ const NAMES = {
   model: membersOf('GPTModel').filter((name) => !membersOf('Module').includes(name)),
 }
 
-/** Every name of ours in the table, such as `x.cat`. A call in a chain is a tensor's: `x.sub(y).abs()`. */
-const named = new Set(
-  [...rowsOf(table).map(([, ours]) => ours), ...rowsOf(onlyHere).map(([ours]) => ours)]
-    .flatMap(spans)
-    .flatMap(namesIn),
+/** All code of ours. */
+const ours = [...rowsOf(table).map(([, cell]) => cell), ...rowsOf(onlyHere).map(([cell]) => cell)].flatMap(
+  spans,
 )
+/** Every name of ours in the table, such as `x.cat`. A call in a chain is a tensor's: `x.sub(y).abs()`. */
+const named = new Set(ours.flatMap(namesIn))
 
 /** @param {string} code @returns {string[]} */
 function namesIn(code) {
@@ -100,6 +101,17 @@ test('each name of ours in TORCH.md exists', () => {
   assert.deepEqual(missing, [])
 })
 
+test('each property that TORCH.md names is there, also one of a layer inside', () => {
+  const model = new gpt.GPTModel({ vocabSize: 2, contextLength: 1, embDim: 1, nHeads: 1, nLayers: 1 })
+  const roots = { gpt, model, layer: model, x: gpt.ones([1]) }
+  const properties = ours.filter((code) => /^(gpt|model|layer|x)[\w.[\]]+$/.test(code))
+  const missing = properties.filter(
+    (code) => new Function(...Object.keys(roots), `return ${code}`)(...Object.values(roots)) === undefined,
+  )
+  assert.ok(properties.length > 20)
+  assert.deepEqual(missing, [])
+})
+
 test('nothing public is missing from TORCH.md', () => {
   const missing = Object.entries(NAMES).flatMap(([root, names]) =>
     names.filter((name) => !named.has(`${root}.${name}`)).map((name) => `${root}.${name}`),
@@ -118,7 +130,6 @@ test('nothing public is missing from TORCH.md', () => {
 
 /** @type {{ inputs: Record<string, Packed>, formulas: Record<string, Case[]> }} */
 const { inputs, formulas } = golden('formulas')
-const gpt = await loadForTest()
 
 /** Code of TORCH.md that has no case, by the reason. @type {Record<string, string[]>} */
 const NOT_RUN = {
