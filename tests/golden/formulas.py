@@ -536,6 +536,11 @@ FORMULAS = [
         dict(x="finite", y="shares"),
         dict(x="empty", y="empty"),
     ),
+    (
+        "y.mul(gpt.where(y.ne(0), y.log(), 0).sub(x)).sum().div(x.shape[0])",
+        "F.kl_div(x, y, reduction='batchmean')",
+        dict(x="finite", y="shares"),
+    ),
     # functions of layers
     (
         "gpt.linear(x, weight, bias)",
