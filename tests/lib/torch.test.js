@@ -241,7 +241,7 @@ for (const code of new Set(codes)) {
 
 /** @param {any} result of a formula @param {Tensor} x the input of a layer @returns {Tensor[]} */
 function outputsOf(result, x) {
-  if (typeof result === 'number') return [gpt.tensor(result)]
+  if (typeof result !== 'object') return [gpt.tensor(Number(result))] // a number, or true and false as 1 and 0
   if (result instanceof gpt.Module) return outputsOf(result.forward(x), x)
   if (result instanceof gpt.Tensor) return [result]
   return Array.isArray(result) ? result : [result.values, result.indices]
