@@ -187,7 +187,9 @@ const TRAINING =
   /^(layer|optimizer|schedule)\.|gpt\.(Module|Optimizer|SGD|AdamW?|LambdaLR|cosineWithWarmup|clipGradNorm)\b/
 
 /** `gpt.exp(x)` has the cases of `x.exp()`. @param {string} code */
-const casesOf = (code) => formulas[code] ?? formulas[code.replace(/^gpt\.(\w+)\(x(?:, )?(.*)\)$/, 'x.$1($2)')]
+const keyOf = (code) => (code in formulas ? code : code.replace(/^gpt\.(\w+)\(x(?:, )?(.*)\)$/, 'x.$1($2)'))
+/** @param {string} code */
+const casesOf = (code) => formulas[keyOf(code)]
 
 const codes = rowsOf(table).flatMap(([, ours]) => (ours.startsWith('no: ') ? [] : spans(ours)))
 
@@ -198,7 +200,7 @@ test('each formula of TORCH.md is run below, or there is a reason why not', () =
     [],
   )
   assert.deepEqual(
-    [...Object.keys(formulas), ...listed].filter((code) => !codes.includes(code)),
+    [...Object.keys(formulas), ...listed].filter((code) => !codes.some((one) => keyOf(one) === code)),
     [],
   )
 })
