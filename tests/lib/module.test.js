@@ -318,6 +318,44 @@ test('an option of a layer of one’s own passes the Attention beside it', () =>
   assert.deepEqual(got, [1, 2, 3, 4])
 })
 
+test('a context that a layer has passed on before is checked as a new one', () => {
+  const config = { embDim: 6, nHeads: 2, contextLength: 4 }
+  class Own extends gpt.Module {
+    /** @override @param {Tensor} x @param {Record<string, unknown>} [context] */
+    forward(x, context) {
+      if (context?.fails) throw new Error('as it should')
+      return x
+    }
+  }
+  const attention = new gpt.Attention(config)
+  const norm = new gpt.LayerNorm(6)
+  const [x, context] = [gpt.ones([2, 6]), { mine: 1, fails: false }]
+  const refuses = () => {
+    assertRefuses(
+      () => untyped(norm).forward(x, context),
+      'TYPE',
+      /^LayerNorm.forward: takes at most 1 argument/,
+    )
+    assertRefuses(
+      () => attention.forward(x, context),
+      'VALUE',
+      /^Attention.forward: options should be .*"mine"$/,
+    )
+    assertRefuses(
+      () => new gpt.Sequential(norm).forward(x, context),
+      'VALUE',
+      /^Sequential.forward: context should have options among returnWeights, cache, lastOnly, got "mine"$/,
+    )
+  }
+  refuses()
+  const all = new gpt.Sequential(norm, attention, new gpt.Sequential(norm), new Own())
+  all.forward(x, context)
+  refuses()
+  context.fails = true
+  assert.throws(() => all.forward(x, context), /as it should/)
+  refuses()
+})
+
 test('a layer inside another one is an instance of its class, but not of a class that extends it', () => {
   const block = new gpt.TransformerBlock({ embDim: 6, nHeads: 2, contextLength: 4 })
   class Mine extends gpt.LayerNorm {}

@@ -242,16 +242,25 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-/** The contexts that a layer has passed on to the layers inside, also to those that take none. */
-const contexts: WeakSet<object> = new WeakSet()
+/** The context that a layer is passing on at this moment. */
+let passedOn: unknown
 
-export const passOn = (context: object): unknown => contexts.add(context)
+/** Runs the `forward` of a layer inside: it may get this context, also where it has no use for it. */
+export function passOn<T>(context: unknown, forward: () => T): T {
+  const before = passedOn
+  passedOn = context
+  try {
+    return forward()
+  } finally {
+    passedOn = before
+  }
+}
 
-export const isPassedOn = (context: unknown): boolean => contexts.has(Object(context))
+export const isPassedOn = (context: unknown): boolean => context !== undefined && context === passedOn
 
 /**
- * The number of arguments. One that the function does not read is refused, unless it is undefined, or a
- * context that a layer has passed on.
+ * The number of arguments. One that the function does not read is refused, unless it is undefined, or the
+ * context that a layer is passing on.
  *
  * @param most how many the function reads
  */

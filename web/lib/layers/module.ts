@@ -556,7 +556,7 @@ export function firstNames<T>(named: [string, T][]): [string, T][] {
 export function forwardPart(name: string, layer: unknown, x: Indices, context?: Context): Tensor {
   if (!(layer instanceof Module)) throw fail('TYPE', name, 'be a layer', describe(layer))
   if (!ourForwards.has(layer.forward)) heap().addKeeper(layer)
-  const returned = layer.forward(x as Tensor, context) // an Embedding takes integers, too
+  const returned = passOn(context, () => layer.forward(x as Tensor, context)) // an Embedding takes integers, too
   return checkTensor(`${name}'s output`, outputOf(returned))
 }
 
@@ -577,7 +577,6 @@ export function checkContext(layer: Module, context: unknown): Record<string, un
     const areOurs = namedModules(layer).every(([, { forward }]) => ourForwards.has(forward))
     if (areOurs) throw fail('VALUE', 'context', `have options among ${OPTIONS.join(', ')}`, describe(unknown))
   }
-  passOn(checked)
   return checked
 }
 

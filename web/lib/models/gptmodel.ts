@@ -146,7 +146,7 @@ export class GPTModel extends Module {
     const { lastOnly = false, ...rest } = given
     checkBoolean('lastOnly', lastOnly)
     if (lastOnly) checkEvaluation('lastOnly', this)
-    const passedOn = 'lastOnly' in given ? checkContext(this, rest) : context
+    const passedOn = 'lastOnly' in given ? rest : context
     const part = (name: string, layer: unknown, x: Indices, context?: Context) =>
       forwardPart(name, layer, x, context)
     const compute = (past: number): Tensor => {
