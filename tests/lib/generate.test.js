@@ -1,6 +1,7 @@
 /** @import { GeneratedToken, GenerateOptions, GPTModel, Tensor } from 'gpt-layers' */
 
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import { largest } from '../../build/lib/tensor/topk.js'
 import { assertRefuses, golden, loadForTest, shake, untyped, usedMemory } from './support.js'
@@ -52,7 +53,7 @@ function lively(seed, sizes) {
  *
  * @param {readonly number[]} logits
  * @param {readonly number[]} text
- * @param {GenerateOptions} options
+ * @param {Record<string, number | undefined>} options
  * @returns {{ token: number, probability: number }[]} the tokens that can be drawn, the best first
  */
 function distribution(logits, text, { temperature = 1, topK = Infinity, topP = 1, repetitionPenalty = 1 }) {
@@ -255,7 +256,7 @@ test('topK keeps the tokens that equal the k-th, as transformers', () => {
     [[0, 1, 2, 1, 1], 2, [2, 1, 3, 4]],
     [[0, 1, 2, 1, 1], 1, [2]],
     [[3, 1, 2, 1, 0], 3, [0, 2, 1, 3]],
-    [[1, -Infinity, -Infinity], 2, [0, 1, 2]],
+    [[1, -Infinity, -Infinity], 2, [0]],
   ])) {
     const expected = distribution([...logits], [], { topK })
     const { top } = drawFrom([...logits], { topK })
@@ -344,11 +345,68 @@ test('a suppressed token is never written, and is no candidate', () => {
   const rest = Array.from({ length: 23 }, (_, token) => token).filter((token) => token > 1)
   assert.notEqual(write([1, 2, 3], { temperature: 0, maxNewTokens: 1, suppressTokens: [first] })[0], first)
   for (const options of [{}, { topK: 5 }, { topP: 0.9 }, { repetitionPenalty: 2 }])
-    for (const { token, top } of model.generate([1, 2, 3], { ...options, suppressTokens: rest })) {
-      const possible = top.filter(({ probability }) => probability > 0)
-      for (const one of [token, ...possible.map(({ token }) => token)]) assert.ok(one < 2, String(one))
-    }
-  assert.throws(() => write([1], { suppressTokens: [0, 1, ...rest] }), { code: 'VALUE' })
+    for (const { token, top } of model.generate([1, 2, 3], { ...options, suppressTokens: rest }))
+      for (const one of [token, ...top.map(({ token }) => token)]) assert.ok(one < 2, String(one))
+  const logits = [-Infinity, 0, 5, NaN, Infinity]
+  assert.deepEqual(drawFrom(logits, { suppressTokens: [3, 4], temperature: 0.01 }).top, [
+    { token: 2, probability: 1 },
+  ])
+  const message = /^GPTModel.generate: suppressTokens should leave a token that can be drawn$/
+  for (const options of [{}, { temperature: 0 }, { topK: 1 }, { topP: 0.5 }]) {
+    assertRefuses(() => write([1], { ...options, suppressTokens: [0, 1, ...rest] }), 'VALUE', message)
+    assertRefuses(() => drawFrom([-Infinity, 0], { ...options, suppressTokens: [1] }), 'VALUE', message)
+    const none = () => drawFrom([-Infinity, -Infinity], { ...options, suppressTokens: [1] })
+    assertRefuses(none, 'VALUE', /the model's logits should be/)
+  }
+  const repetitionPenalty = 1e-300
+  assertRefuses(
+    () => drawFrom([1, 2], { repetitionPenalty }),
+    'VALUE',
+    /: repetitionPenalty and suppressTokens/,
+  )
+})
+
+test('null is no option, topK 0 is no limit, and topP 0 keeps one token, as in transformers', () => {
+  const written = (/** @type {GenerateOptions} */ options) => {
+    gpt.manualSeed(5)
+    return [...model.generate([1, 2, 3], { repetitionPenalty: 1.5, ...options })]
+  }
+  const expected = written({})
+  assert.equal(new Set(expected.map(({ token }) => token)).size > 3, true)
+  assert.deepEqual(written({ topK: 0 }), expected)
+  const names = ['maxNewTokens', 'temperature', 'topK', 'topP', 'stopTokens', 'suppressTokens']
+  for (const name of [...names, 'slidingWindow', 'cache', 'signal'])
+    assert.deepEqual(written({ [name]: null }), expected, name)
+  assert.deepEqual(written({ repetitionPenalty: null }), written({ repetitionPenalty: 1 }))
+  const best = written({ topK: 1 })
+  assert.deepEqual(written({ topP: 0 }), best)
+  assert.deepEqual(written({ topP: 0, topK: 5 }), best)
+})
+
+test('an abort ends the text: next throws the signal’s reason', () => {
+  const before = usedMemory(gpt)
+  const reason = new Error('the client has gone')
+  const thrown = (/** @type {() => unknown} */ fn) => assert.throws(fn, (error) => error === reason)
+  const controller = new AbortController()
+  const { signal } = controller
+  assert.equal(write([1, 2], { maxNewTokens: 3, signal }).length, 3)
+  const texts = [1, 2, 3].map((maxNewTokens) => model.generate([1, 2], { maxNewTokens, signal }))
+  for (const text of texts) assert.equal(text.next().done, false)
+  texts[2].next()
+  texts[2].return()
+  const untouched = model.generate([1, 2], { signal })
+  controller.abort(reason)
+  assert.deepEqual(texts[0].next(), { value: undefined, done: true }, 'this text was at its end')
+  thrown(() => texts[1].next())
+  assert.deepEqual(texts[1].next(), { value: undefined, done: true })
+  assert.deepEqual(texts[2].next(), { value: undefined, done: true })
+  thrown(() => untouched.next())
+  const cache = model.newCache()
+  thrown(() => write([1], { signal, cache }))
+  assert.equal(cache.length, 0)
+  cache.dispose()
+  assert.equal(getEventListeners(signal, 'abort').length, 0)
+  assert.equal(usedMemory(gpt), before)
 })
 
 test('maxNewTokens for which there is no room is refused at the call, with what fits', () => {
@@ -478,10 +536,13 @@ test('generate checks its arguments at the call', () => {
     [[1], { temperature: NaN }, 'VALUE', /temperature/],
     [[1], { temperature: '1' }, 'TYPE', /temperature/],
     [[1], { maxNewTokens: 0 }, 'VALUE', /maxNewTokens should be a positive integer, got 0$/],
-    [[1], { topK: 0 }, 'VALUE', /topK should be a positive integer, got 0$/],
+    [[1], { topK: -1 }, 'VALUE', /topK should be an integer >= 0, where 0 is no limit, got -1$/],
     [[1], { topK: 1.5 }, 'VALUE', /topK/],
-    [[1], { topP: 0 }, 'VALUE', /topP should be a number above 0, at most 1, got 0$/],
+    [[1], { topK: NaN }, 'VALUE', /topK/],
+    [[1], { topK: false }, 'TYPE', /topK/],
+    [[1], { topP: -1 }, 'VALUE', /topP should be a number from 0 to 1, got -1$/],
     [[1], { topP: 1.1 }, 'VALUE', /topP/],
+    [[1], { signal: {} }, 'TYPE', /signal should be an AbortSignal, got an object$/],
     [[1], { repetitionPenalty: 0 }, 'VALUE', /repetitionPenalty should be a finite number > 0, got 0$/],
     [[1], { stopTokens: 3 }, 'TYPE', /stopTokens should be an array of tokens, got 3$/],
     [[1], { stopTokens: [1, 23] }, 'VALUE', /stopTokens\[1\] should be an integer from 0 to 22, got 23$/],
@@ -536,6 +597,32 @@ test('two texts on one cache are refused, as is a text whose cache was truncated
     /^GPTModel.generate: cache should be used by one text at a time/,
   )
   cache.dispose()
+})
+
+test('a cache that was used or truncated between generate and the first token is refused', () => {
+  const cache = model.newCache()
+  const message = /^GPTModel.generate: cache should be used by one text at a time/
+  const stale = [model.generate([1, 2], { cache }), model.generate([1], { cache, slidingWindow: 9 })]
+  model.forward([3], { cache })
+  for (const text of stale) assertRefuses(() => text.next(), 'VALUE', message)
+  const shortened = model.generate([1, 2], { cache })
+  cache.truncate(0)
+  assertRefuses(() => shortened.next(), 'VALUE', message)
+  assert.equal(cache.length, 0)
+  assert.equal(model.generate([1, 2], { cache }).next().done, false)
+  cache.dispose()
+})
+
+test('what was given to generate may change before the first token', () => {
+  const [ids, stopTokens, suppressTokens] = [Int32Array.of(1, 2), [0], [5]]
+  const options = { maxNewTokens: 6, temperature: 0, stopTokens, suppressTokens }
+  const expected = write([1, 2], { ...options, stopTokens: [0], suppressTokens: [5] })
+  const text = model.generate(ids, options)
+  ids.fill(9)
+  stopTokens[0] = expected[0]
+  suppressTokens[0] = expected[1]
+  Object.assign(options, { maxNewTokens: 1, temperature: 5 })
+  assert.deepEqual(tokensOf(text), expected)
 })
 
 test('the penalty changes a copy of the logits, not the tensor that a head returned', () => {

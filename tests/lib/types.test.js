@@ -55,7 +55,7 @@ const logits: Tensor = model.forward([0, 1], { returnWeights: true })
 const nothing: void = logits.backward(gpt.ones(logits.shape))
 const cache: KeyValueCache = model.newCache({ batchSize: 1, maxTokens: 3 })
 const last: Tensor = model.forward([0, 1], { cache, lastOnly: true })
-const writing: GenerateOptions = { maxNewTokens: 1, temperature: 0.5, topK: 2, topP: 0.9, stopTokens: [0], cache }
+const writing: GenerateOptions = { maxNewTokens: 1, temperature: 0.5, topK: 2, topP: null, stopTokens: [0], cache }
 const written: GeneratedToken[] = [...model.generate([1], writing)]
 for (const { token, probability, top } of model.generate([1])) written.push({ token, probability, top })
 cache.truncate(cache.length - 1)

@@ -1,4 +1,13 @@
-import { checkArray, checkInteger, checkNumber, checkOptions, checkSize } from '../check.ts'
+import {
+  type SignalLike,
+  checkArray,
+  checkInteger,
+  checkNumber,
+  checkOptions,
+  checkProbability,
+  checkSignal,
+  checkSize,
+} from '../check.ts'
 import { fail, withName } from '../errors.ts'
 import { type CacheOptions, KeyValueCache } from '../layers/kvcache.ts'
 import * as random from '../runtime/random.ts'
@@ -18,50 +27,67 @@ interface LanguageModel {
   newCache(options: CacheOptions): KeyValueCache
 }
 
+/** null is as undefined, as transformers' None. */
 export interface GenerateOptions {
   /**
    * the most tokens. By default as many as the model has room for, which with a slidingWindow is any number.
    * Without one, more than there is room for are an error
    */
-  maxNewTokens?: number
+  maxNewTokens?: number | null
   /**
    * divides the logits, at least 0; 1 by default. Below 1 probable tokens become more probable; 0 takes the
    * most probable one
    */
-  temperature?: number
-  /** only so many tokens can be drawn, the most probable ones, and those that equal the last of them */
-  topK?: number
+  temperature?: number | null
   /**
-   * only the most probable tokens that together have this probability can be drawn, the fewest that do;
-   * above 0, at most 1
+   * only so many tokens can be drawn, the most probable ones, and those that equal the last of them; 0, the
+   * default, is no limit
    */
-  topP?: number
+  topK?: number | null
+  /**
+   * only the most probable tokens that together have this probability can be drawn, the fewest that do, and
+   * at least one; from 0 to 1, the default
+   */
+  topP?: number | null
   /**
    * above 0; 1, the default, changes nothing. The logits of tokens that the text has, the cache's included,
    * are divided by it where they are positive, and otherwise multiplied
    */
-  repetitionPenalty?: number
+  repetitionPenalty?: number | null
   /** each of these ends the text, and is its last token */
-  stopTokens?: readonly number[]
+  stopTokens?: readonly number[] | null
   /** none of these is drawn, such as the ids that pad a vocabulary of 50,257 to 50,304 */
-  suppressTokens?: readonly number[]
+  suppressTokens?: readonly number[] | null
   /**
    * lets the text be of any length, ids included. Where the next token does not fit into contextLength, or
    * into the cache, the model forgets all and reads the last `slidingWindow` tokens again; then it goes on
    * until it is full again. With `slidingWindow: contextLength`, each further token is computed from the last
    * contextLength tokens, as nanoGPT does; a smaller window reads again less often, and is faster
    */
-  slidingWindow?: number
+  slidingWindow?: number | null
   /**
    * of `newCache`: ids continue the tokens in the cache. At the end the cache has the whole text but its
    * last token, which nothing has followed yet: to go on, begin the next ids with it. Without one,
    * `generate` makes a cache and frees it
    */
-  cache?: KeyValueCache
+  cache?: KeyValueCache | null
+  /** ends the text when it aborts: `next` throws `signal.reason` in place of a further token */
+  signal?: SignalLike | null
 }
 
-type Optional = 'slidingWindow' | 'cache'
-type Defaults = Required<Omit<GenerateOptions, Optional>> & Pick<GenerateOptions, Optional>
+/** Every option with its default; undefined where there is none. */
+const DEFAULTS = {
+  maxNewTokens: Infinity,
+  temperature: 1,
+  topK: 0,
+  topP: 1,
+  repetitionPenalty: 1,
+  stopTokens: [] as readonly number[],
+  suppressTokens: [] as readonly number[],
+  slidingWindow: undefined as number | undefined,
+  cache: undefined as KeyValueCache | undefined,
+  signal: undefined as SignalLike | undefined,
+}
 
 /** Options after their check. */
 interface Generation {
@@ -71,6 +97,9 @@ interface Generation {
   stopTokens: readonly number[]
   slidingWindow: number | undefined
   cache: KeyValueCache | undefined
+  /** the cache's at the call */
+  version: number | undefined
+  signal: SignalLike | undefined
 }
 
 export function checkGeneration(
@@ -80,28 +109,20 @@ export function checkGeneration(
 ): { tokens: Int32Array; checked: Generation } {
   const { vocabSize, contextLength } = model
   heap()
-  const defaults: Defaults = {
-    maxNewTokens: Infinity,
-    temperature: 1,
-    topK: Infinity,
-    topP: 1,
-    repetitionPenalty: 1,
-    stopTokens: [],
-    suppressTokens: [],
-    slidingWindow: undefined,
-    cache: undefined,
-  }
-  const given = checkOptions(options, defaults)
-  const { maxNewTokens, temperature, topK, topP, repetitionPenalty } = given
+  const own = Object.entries(checkOptions(options, DEFAULTS)).filter(([, value]) => value !== null)
+  const given = { ...DEFAULTS, ...Object.fromEntries(own) }
+  const { maxNewTokens, temperature, topK, topP, repetitionPenalty, signal } = given
   if (maxNewTokens !== Infinity) checkSize('maxNewTokens', maxNewTokens)
   const isTemperature = (n: number) => n >= 0 && Math.fround(n) < Infinity
   checkNumber('temperature', temperature, 'a finite float32 >= 0', isTemperature)
-  if (topK !== Infinity) checkSize('topK', topK)
-  checkNumber('topP', topP, 'a number above 0, at most 1', (n) => n > 0 && n <= 1)
+  const isCount = (n: number) => n === Infinity || (Number.isInteger(n) && n >= 0)
+  checkNumber('topK', topK, 'an integer >= 0, where 0 is no limit', isCount)
+  checkProbability('topP', topP)
   const isFactor = (n: number) => n > 0 && n < Infinity
   checkNumber('repetitionPenalty', repetitionPenalty, 'a finite number > 0', isFactor)
   const stopTokens = checkTokens('stopTokens', given.stopTokens, vocabSize)
   const suppressTokens = checkTokens('suppressTokens', given.suppressTokens, vocabSize)
+  checkSignal(signal)
   const { indices: tokens, shape } = checkIndices('ids', ids, vocabSize)
   if (tokens.length === 0 || shape.length === 0 || shape.length > 2 || tokens.length !== shape.at(-1)) {
     const expected = 'be one sequence of at least one token, [tokens] or [1, tokens]'
@@ -139,12 +160,20 @@ export function checkGeneration(
   }
   const sampling = {
     temperature: Math.fround(temperature),
-    topK,
+    topK: topK || Infinity,
     topP,
     repetitionPenalty,
     suppressTokens,
   }
-  const checked = { maxNewTokens: Math.min(maxNewTokens, most), sampling, stopTokens, slidingWindow, cache }
+  const checked = {
+    maxNewTokens: Math.min(maxNewTokens, most),
+    sampling,
+    stopTokens,
+    slidingWindow,
+    cache,
+    version: cache?.version,
+    signal,
+  }
   return { tokens, checked }
 }
 
@@ -164,7 +193,7 @@ function checkTokens(name: string, tokens: readonly number[], vocabSize: number)
 export function* generateTokens(
   model: LanguageModel,
   ids: Int32Array,
-  { maxNewTokens, sampling, stopTokens, slidingWindow, cache: given }: Generation,
+  { maxNewTokens, sampling, stopTokens, slidingWindow, cache: given, version, signal }: Generation,
 ): Generator<GeneratedToken, void, undefined> {
   const { vocabSize } = model
   const draw = () => random.word() / 2 ** 32
@@ -173,10 +202,11 @@ export function* generateTokens(
   try {
     const text = [...cache.tokens(), ...ids]
     let next = ids
-    let { version } = cache
+    let known = version ?? cache.version
     for (let count = 0; count < maxNewTokens; count++) {
-      if (cache.version !== version) {
-        const expected = 'be used by one text at a time, got one that has changed since the last token'
+      if (signal?.aborted) throw signal.reason
+      if (cache.version !== known) {
+        const expected = 'be used by one text at a time, got one that something else has changed'
         throw fail('VALUE', 'cache', expected)
       }
       if (slidingWindow !== undefined && cache.length + next.length > cache.maxTokens) {
@@ -188,7 +218,7 @@ export function* generateTokens(
         checkTensorOf("forward's output", logits, [1, vocabSize])
         return sampleToken(logits, text, sampling, draw)
       })
-      version = cache.version
+      known = cache.version
       yield generated
       if (stopTokens.includes(generated.token)) return
       text.push(generated.token)

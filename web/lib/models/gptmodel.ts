@@ -208,8 +208,9 @@ export class GPTModel extends Module {
    *   length
    * @throws {GptLayersError} at the call: SHAPE when there are no tokens, or, without `slidingWindow`, more
    *   than contextLength, or than the cache has room for; VALUE when there is no room for `maxNewTokens`, for
-   *   other values that are not allowed, and in training mode. From `next`: also MEMORY, and VALUE
-   *   where the logits are NaN
+   *   other values that are not allowed, and in training mode. From `next`: also MEMORY, and VALUE where the
+   *   logits are NaN, where `suppressTokens` leave no token, and where something else has changed the cache
+   *   since the call or the last token. `signal.reason` where the signal has aborted
    * @example
    * const words = []
    * for (const { token } of model.eval().generate([0, 1], { maxNewTokens: 2 })) words.push(token)

@@ -26,7 +26,7 @@ export interface GeneratedToken {
   token: number
   /** from 0 to 1 */
   probability: number
-  /** the 10 most probable tokens that could be drawn, the best first */
+  /** the 10 most probable tokens that could be drawn, or all where they are fewer; the best first */
   top: readonly Candidate[]
 }
 
@@ -47,7 +47,7 @@ export type Sampling = {
  * @param given logits [1, vocabSize]
  * @param text the tokens that the penalty applies to
  * @param random a number in [0, 1); called where a token is drawn, so not with temperature 0
- * @throws {GptLayersError} VALUE where a logit is NaN or Infinity
+ * @throws {GptLayersError} VALUE where a logit is NaN or Infinity, or no token is left to draw
  */
 export function sampleToken(
   given: Tensor,
@@ -66,6 +66,11 @@ export function sampleToken(
   const sums = blocks.sum({ dim: 1 }).data
   const probabilities = blocks.data
   if (!(probabilities[best[0]] > 0)) {
+    const { data } = given
+    if (data.some((logit) => logit > -Infinity) && data.every((logit) => logit < Infinity)) {
+      const options = repetitionPenalty === 1 ? 'suppressTokens' : 'repetitionPenalty and suppressTokens'
+      throw fail('VALUE', options, 'leave a token that can be drawn')
+    }
     throw fail('VALUE', "the model's logits", 'be finite numbers or -Infinity, and not all -Infinity')
   }
   const all = topK < size ? largestWithTies(logits.data, best, topK) : null
@@ -76,8 +81,11 @@ export function sampleToken(
     const target = random() * total
     return kept === null ? pick(probabilities, sums, target) : pickAmong(probabilities, kept, target)
   }
-  const top = best.subarray(0, Math.min(TOP, kept?.length ?? size))
-  return { ...candidate(temperature === 0 ? best[0] : draw()), top: Array.from(top, candidate) }
+  const top = Array.from(best.subarray(0, Math.min(TOP, kept?.length ?? size)), candidate)
+  return {
+    ...candidate(temperature === 0 ? best[0] : draw()),
+    top: top.filter(({ probability }) => probability > 0),
+  }
 }
 
 /**
