@@ -122,6 +122,14 @@ test('gradcheck leaves values, gradients and memory as they were', () => {
   assert.equal(usedMemory(gpt), used)
 })
 
+test('gradcheck within noGrad says so, and does not call a right gradient wrong', () => {
+  const x = gpt.parameter(gpt.tensor([1, 2]))
+  const check = () => gpt.gradcheck((x) => x.mul(x), x, { raiseException: false })
+  const message = /^gradcheck: should be called outside of noGrad, which records no gradients$/
+  assertRefuses(() => gpt.noGrad(check), 'VALUE', message)
+  assert.equal(check(), true)
+})
+
 test('gradcheck names a bad argument', () => {
   const x = gpt.parameter(gpt.ones([2]))
   const check =

@@ -213,6 +213,12 @@ test('an optimizer names a bad argument, and changes nothing', () => {
     () =>
       new (untyped(gpt.AdamW))(...args)
   assertRefuses(make(), 'TYPE', /^AdamW: parameters should be an array of Tensors, got undefined$/)
+  for (const Class of [gpt.SGD, gpt.Adam, gpt.AdamW]) {
+    for (const none of [[], [{ params: [] }], [{ params: [] }, { params: [], lr: 1 }]]) {
+      const message = new RegExp(`^${Class.name}: parameters should have at least one Tensor, got none$`)
+      assertRefuses(() => new Class(untyped(none), { lr: 0.1 }), 'VALUE', message)
+    }
+  }
   assertRefuses(make(new gpt.Linear(1, 1)), 'TYPE', /got a Linear$/)
   assertRefuses(make([x, 1]), 'TYPE', /^AdamW: parameters\[1\] should be a Tensor, got 1$/)
   assertRefuses(make([gone]), 'DISPOSED', /^AdamW: parameters\[0\] should be a live Tensor/)
@@ -640,6 +646,25 @@ test('a schedule goes on where another one stopped, also after the optimizer’s
   assert.equal(second.lr, 0.25)
   goesOn.step()
   assert.deepEqual([second.lr, second.paramGroups[0].initialLr], [0.125, 0.5])
+})
+
+test('getLastLr is what the schedule has set, also where the rate was set since', () => {
+  const optimizer = new gpt.SGD([gpt.zeros([1])], { lr: 0.5 })
+  const schedule = new gpt.LambdaLR(optimizer, (epoch) => 0.5 ** epoch)
+  schedule.step()
+  optimizer.lr = 9
+  schedule.getLastLr().fill(7)
+  assert.deepEqual([schedule.getLastLr(), optimizer.lr], [[0.25], 9])
+  schedule.step()
+  assert.deepEqual([schedule.getLastLr(), optimizer.lr], [[0.125], 0.125])
+})
+
+test('one of several groups may be empty, as in PyTorch', () => {
+  const x = gpt.parameter(gpt.tensor([1]))
+  const optimizer = new gpt.SGD([{ params: [] }, { params: [x] }], { lr: 0.5 })
+  x.sum().backward()
+  optimizer.step()
+  assert.deepEqual([x.toArray(), optimizer.paramGroups.length], [[0.5], 2])
 })
 
 test('a schedule names a bad argument, and changes no rate', () => {

@@ -381,8 +381,12 @@ test('gpt.record refuses what is no step, and backward what is no gradient, by n
   const disposed = gpt.ones([2])
   disposed.dispose()
   assertRefuses(() => make([disposed]).backward(), 'DISPOSED', /gradient of inputs\[0\]/)
-  assertRefuses(() => gpt.record(w, [w], () => [null]), 'VALUE', /output.*new/)
-  assertRefuses(() => gpt.record(w.mul(1), [w], () => [null]), 'VALUE', /output.*new/)
+  const input = /^record: output should be a new tensor, got one of the inputs$/
+  assertRefuses(() => gpt.record(w, [w], () => [null]), 'VALUE', input)
+  const constant = gpt.ones([2])
+  assertRefuses(() => gpt.record(constant, [w, constant], () => [null, null]), 'VALUE', input)
+  const computed = /^record: output should be a new tensor, got one that requires a gradient already$/
+  assertRefuses(() => gpt.record(w.mul(1), [w], () => [null]), 'VALUE', computed)
   assertRefuses(() => gpt.record(gpt.ones([2]), untyped(w), () => [null]), 'TYPE', /inputs/)
   assertRefuses(() => gpt.record(gpt.ones([2]), [w], untyped(null)), 'TYPE', /gradients.*function/)
   assertRefuses(() => gpt.record(gpt.ones([2]), [w], () => [null], untyped([1])), 'TYPE', /saved\[0\]/)

@@ -24,6 +24,7 @@ export class LambdaLR {
   #groups: readonly ParamGroup<{ lr: number }>[]
   #factors: readonly LrFactor[]
   #lastEpoch = 0
+  #lastLr: readonly number[] = []
 
   /**
    * Sets the rates of epoch 0. The initial rate of a group is the one that it has now; after
@@ -68,7 +69,7 @@ export class LambdaLR {
 
   /** @returns the rate of each group, as this schedule has set it */
   getLastLr(): number[] {
-    return this.#groups.map(({ lr }) => lr)
+    return [...this.#lastLr]
   }
 
   #set(epoch: number): void {
@@ -79,5 +80,6 @@ export class LambdaLR {
       group.lr = group.initialLr * factors[i]
     })
     this.#lastEpoch = epoch
+    this.#lastLr = this.#groups.map(({ lr }) => lr)
   }
 }

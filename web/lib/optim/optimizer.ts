@@ -52,7 +52,8 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
   #states: Map<Tensor, OptimizerState> = new Map()
 
   /**
-   * @param parameters an array of parameters, or of groups such as `{ params: [...], lr: 1e-4 }`
+   * @param parameters an array of parameters, or of groups such as `{ params: [...], lr: 1e-4 }`; at least one
+   *   parameter in all
    * @param defaults all options of a group: lr and those that `update` reads. They are numbers, arrays of
    *   numbers or booleans
    */
@@ -63,6 +64,7 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
       const groups = makeGroups(parameters, defaults)
       this.#groups = Object.freeze(groups)
       this.#places = groups.flatMap((group) => group.params.map((parameter) => ({ parameter, group })))
+      if (this.#places.length === 0) throw fail('VALUE', 'parameters', 'have at least one Tensor', 'none')
       this.#checkOptions(groups)
     } catch (error) {
       throw withClass(error, new.target)

@@ -54,8 +54,9 @@ export function record(
     checkTensor('output', output)
     const given = checkAll('inputs', inputs)
     const kept = saved === undefined ? [...given, output] : checkAll('saved', saved)
-    if (output.requiresGrad || given.includes(output)) {
-      throw fail('VALUE', 'output', 'be a new tensor', 'one that has a gradient')
+    if (given.includes(output)) throw fail('VALUE', 'output', 'be a new tensor', 'one of the inputs')
+    if (output.requiresGrad) {
+      throw fail('VALUE', 'output', 'be a new tensor', 'one that requires a gradient already')
     }
     checkFunction('gradients', gradients)
     const shapes = given.map(({ shape }) => shape)

@@ -9,10 +9,11 @@ import {
   checkOptions,
   named,
 } from '../check.ts'
-import { fail } from '../errors.ts'
+import { fail, GptLayersError } from '../errors.ts'
 import { backward, stepsBefore } from './backward.ts'
 import { checkTensor } from './check.ts'
 import { freeing } from './scope.ts'
+import { records } from './tape.ts'
 import { Tensor } from './tensor.ts'
 
 const DEFAULTS = { eps: 5e-3, atol: 1e-3, rtol: 1e-2, raiseException: true }
@@ -45,7 +46,7 @@ export interface GradcheckOptions {
  *   layer. Those that require a gradient are checked
  * @returns true; false where a gradient is wrong and `raiseException` is false. Values and `.grad` are as
  *   before
- * @throws {GptLayersError} VALUE where a gradient is wrong
+ * @throws {GptLayersError} VALUE where a gradient is wrong, and in `noGrad`
  * @example
  * const x = gpt.parameter(gpt.randn([2, 3]))
  * gpt.gradcheck((x) => x.softmax({ dim: 1 }), x) // true
@@ -58,6 +59,9 @@ export function gradcheck(
   return named('gradcheck', arguments, 3, () => {
     checkFunction<typeof fn>('fn', fn)
     const leaves = checkLeaves(inputs)
+    if (!records(...leaves)) {
+      throw new GptLayersError('VALUE', 'should be called outside of noGrad, which records no gradients')
+    }
     const { eps, atol, rtol, raiseException } = checkOptions(options, DEFAULTS)
     checkNumber('eps', eps, 'a finite number > 0', (n) => n > 0 && n < Infinity)
     checkNonNegative('atol', atol)
