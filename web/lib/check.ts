@@ -259,10 +259,8 @@ export function passOn<T>(context: unknown, forward: () => T): T {
 export const isPassedOn = (context: unknown): boolean => context !== undefined && context === passedOn
 
 /**
- * The number of arguments. One that the function does not read is refused, unless it is undefined, or the
- * context that a layer is passing on.
- *
- * @param most how many the function reads
+ * Throws TYPE for more than `most` arguments. Undefined, and the context that a layer is passing on, do not
+ * count.
  */
 export function checkCount(args: ArrayLike<unknown>, most: number): void {
   for (let i = most; i < args.length; i++) {

@@ -13,8 +13,9 @@
 //     { "__metadata__": { "format": "pt" },
 //       "weight": { "dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24] } }
 //
-// We write F32. An int8 weight is I8 [outputs, inputs], a Conv1D's, too. Its scales are F32 [outputs,
-// groups], under the same name with `_scale`. We read these dtypes, converted to float32:
+// We write F32, or F16 where the user asks for float16. An int8 weight is I8 [outputs, inputs], a Conv1D's,
+// too. Its scales are F32 [outputs, groups], under the same name with `_scale`. The masks of the book's model
+// are BOOL. We read these dtypes, converted to float32:
 //
 // | dtype | bytes | conversion |
 // | --- | --- | --- |

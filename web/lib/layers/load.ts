@@ -72,7 +72,7 @@ class Target {
   #given
   /** Its places by our name for it: one, or three where the file has thirds. */
   #places: Map<string, Place[]> = new Map()
-  /** The bytes of memory through which the values of an int8 weight pass. */
+  /** Scratch bytes: one slab of rows on its way into the int8 layout. */
   stageBytes = 0
 
   constructor(tensor: Tensor, matrices: Matrices, given: ReadonlyMap<Info, () => Values>) {

@@ -61,7 +61,7 @@ export type ForwardListener = (event: ForwardEvent) => Tensor | void
 export const asObject = (returned: Returned): { output: Tensor } =>
   typeof returned === 'object' && returned !== null && 'output' in returned ? returned : { output: returned }
 
-/** What a listener returns, for errors. */
+/** The words of the error for a listener that returns neither Tensor nor undefined. */
 const ANSWER = "a listener's result"
 const EXPECTED = 'a Tensor or undefined (an arrow function with braces returns undefined)'
 

@@ -109,8 +109,8 @@ export const KERNELS: { readonly [name in keyof Functions]?: Cost } = {
       return n * (size === 0.5 || (Number.isInteger(size) && size <= 8) ? 1 : 13)
     },
   },
-  gpt_sin: elementwise(2),
-  gpt_cos: elementwise(2),
+  gpt_sin: elementwise(3.8),
+  gpt_cos: elementwise(3.8),
   gpt_sigmoid: elementwise(2),
   gpt_silu_forward: elementwise(2),
   gpt_silu_backward: elementwise(2),

@@ -4,7 +4,7 @@ import { checkSameShape, describe } from '../check.ts'
 import { fail } from '../errors.ts'
 import { Tensor } from './tensor.ts'
 
-/** The tensor whose method is called is live. */
+/** Throws DISPOSED where the tensor is not live; for methods, whose argument has no name. */
 export function checkLive(tensor: Tensor): void {
   if (tensor.disposed) throw fail('DISPOSED', 'the tensor', 'be live', tensor.fate)
 }
