@@ -25,10 +25,15 @@ function start(answer, caches = new Set()) {
   let claimed = false
   /** @type {Record<string, (event: object) => void>} */
   const listeners = {}
+  const addressOf = (/** @type {Request | string} */ one) =>
+    new URL(typeof one === 'string' ? one : one.url, SITE)
   const cache = {
-    put: async (/** @type {Request} */ { url }, /** @type {Response} */ response) => kept.set(url, response),
-    match: async (/** @type {Request | string} */ one) =>
-      kept.get(typeof one === 'string' ? new URL(one, SITE).href : one.url)?.clone(),
+    put: async (/** @type {Request | string} */ one, /** @type {Response} */ response) =>
+      kept.set(addressOf(one).href, response),
+    match: async (/** @type {Request | string} */ one) => {
+      const { origin, pathname } = addressOf(one) // ignoreSearch
+      return kept.get(origin + pathname)?.clone()
+    },
   }
   const self = {
     location: new URL('sw.js', SITE),
@@ -43,7 +48,7 @@ function start(answer, caches = new Set()) {
     }
   }
   runInNewContext(source, {
-    FILES: ['assets/index-1.js'],
+    FILES: ['assets/index-1.js', 'icon.svg'],
     VERSION: '1',
     URL,
     Request: LocalRequest,
@@ -119,6 +124,19 @@ test('a model that is asked for with the cache mode reload is fetched anew, and 
   assert.equal(await get(MODEL), 'model')
 })
 
+test('a file is kept once, whatever query it is asked for with', async () => {
+  const paths = ['icon.svg', 'assets/model-1.safetensors', 'api/index.html']
+  let isOnline = true
+  const { kept, get } = start((url) => {
+    if (!isOnline) throw new TypeError('offline')
+    return url.includes('.html') ? html() : bytes(new URL(url).pathname)
+  })
+  for (const path of paths) for (const query of ['?a', '?b=1', '']) await get(SITE + path + query)
+  assert.deepEqual([...kept.keys()].sort(), paths.map((path) => SITE + path).sort())
+  isOnline = false
+  assert.equal(await get(`${SITE}icon.svg?c`), '/page/icon.svg')
+})
+
 test('the API reference is kept as HTML, and as nothing else', async () => {
   const { kept, get } = start((url) => (url.endsWith('odd.html') ? bytes() : html()))
   for (const path of ['api/index.html', 'api/odd.html']) await get(SITE + path)
@@ -128,7 +146,7 @@ test('the API reference is kept as HTML, and as nothing else', async () => {
 test('a version whose files are not all there is not installed', async () => {
   const good = start((url) => (url === SITE ? html() : bytes()))
   await good.install()
-  assert.deepEqual([...good.kept.keys()].sort(), [SITE, `${SITE}assets/index-1.js`])
+  assert.deepEqual([...good.kept.keys()].sort(), [SITE, `${SITE}assets/index-1.js`, `${SITE}icon.svg`])
   const wrong = start(html)
   await assert.rejects(wrong.install(), /assets\/index-1\.js is missing/)
   assert.ok(!wrong.kept.has(`${SITE}assets/index-1.js`))

@@ -59,6 +59,7 @@ worker.addEventListener('activate', (event) => {
 worker.addEventListener('fetch', (event) => {
   const { request } = event
   if (request.method !== 'GET' || !request.url.startsWith(worker.location.origin + scope)) return
+  const path = pathOf(request)
   const cache = caches.open(CACHE)
 
   const cached = async () =>
@@ -69,13 +70,12 @@ worker.addEventListener('fetch', (event) => {
     const response = await fetch(request)
     if (isExpected(request, response) && !isPage(request)) {
       const copy = response.clone()
-      // The browser may have no space left.
-      event.waitUntil(cache.then((cache) => cache.put(request, copy)).catch(() => {}))
+      // By its path alone: a file is kept once, whatever the query. The browser may have no space left.
+      event.waitUntil(cache.then((cache) => cache.put(scope + path, copy)).catch(() => {}))
     }
     return response
   }
 
-  const path = pathOf(request)
   const known = async () => (request.cache === 'reload' ? undefined : cached())
   if (path.startsWith('assets/')) event.respondWith(known().then((response) => response ?? fetched()))
   else if (isPage(request) || path.startsWith('api/') || FILES.includes(path))
