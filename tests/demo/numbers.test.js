@@ -2,7 +2,15 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { calculation, cellText, parseNumber, shortest, subscript, term } from '../../build/demo/numbers.js'
+import {
+  calculation,
+  cellText,
+  exact,
+  parseNumber,
+  shortest,
+  subscript,
+  term,
+} from '../../build/demo/numbers.js'
 
 test('a cell has four decimals, fewer for a large number, and a typographic minus', () => {
   const written = {
@@ -26,6 +34,13 @@ test('a cell has four decimals, fewer for a large number, and a typographic minu
     [cellText(0.126, 2), cellText(-0.001, 2), cellText(1234.5678, 2)],
     ['0.13', '0.00', '1234.57'],
   )
+})
+
+test('all digits of a number are those of float32, and what is no number is as in a cell', () => {
+  const written = [0.1, -0.5, 1e30, -1e-30, NaN, Infinity, -Infinity].map((value) =>
+    exact(Math.fround(value)),
+  )
+  assert.deepEqual(written, ['0.1', '−0.5', '1·10³⁰', '−1·10⁻³⁰', '—', '∞', '−∞'])
 })
 
 test('a printed calculation works out with the digits that it prints', () => {

@@ -70,8 +70,9 @@ export function shortest(value: number): string {
   return String(Number(value.toPrecision(9)))
 }
 
-/** The same as the page writes it. */
+/** The same as the page writes it; what is no finite number, as in a cell. */
 export function exact(value: number): string {
+  if (!Number.isFinite(value)) return cellText(value)
   const text = shortest(value)
   return text.includes('e') ? power(text) : text.replace('-', '−')
 }
