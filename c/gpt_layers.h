@@ -10,8 +10,8 @@
  *
  * Rules for every function:
  *   - A function returns GPT_OK or a negative gpt_status: GPT_ERR_NULL for a missing pointer, GPT_ERR_SIZE
- *     for sizes that are not addressable or that its text excludes, such as 0, GPT_ERR_VALUE for a scalar or an
- *     index out of range. It checks all arguments before it writes, and leaves the outputs unchanged if it
+ *     for sizes that are not addressable or that its text excludes, such as 0, GPT_ERR_VALUE for a scalar or
+ *     an index out of range. It checks all arguments before it writes, and leaves the outputs unchanged if it
  *     returns an error.
  *   - Addressable means: a tensor, and the scratch of all parts together, has at most PTRDIFF_MAX / 4 - 31
  *     floats. That is 2 GiB less 128 bytes in WebAssembly. A size of 0 counts as 1 here, so each size and

@@ -54,8 +54,8 @@ static inline int gpt_int8_is_valid(size_t group, int dot)
     return group > 0 && group % 2 == 0 && dot >= 0 && dot <= GPT_INT8_HAS_DOT;
 }
 
-/* Refuses sizes whose padded float32 weight is too large. int8 takes at most 5 bytes a value, so its size then
- * fits a size_t. */
+/* Refuses sizes whose padded float32 weight is too large. int8 takes at most 5 bytes a value, so its size
+ * then fits a size_t. */
 static inline int gpt_int8_fits(size_t out, size_t in)
 {
     return gpt_fits(gpt_round_up(out, GPT_INT8_OUTS), gpt_round_up(in, 2));

@@ -16,9 +16,10 @@ export type ErrorCode =
   'TYPE' | 'SHAPE' | 'VALUE' | 'MEMORY' | 'DISPOSED' | 'UNSUPPORTED' | 'NETWORK' | 'INTERNAL'
 
 /**
- * The class of this package's own errors. An abort rejects with `signal.reason`, and what a function of yours
- * throws, such as `onProgress`, comes out as it is. The message names the function and the argument, what was
- * expected and what was given: `LayerNorm.forward: x should end in 5 (embDim), got shape [2, 6]`.
+ * The class of this package's own errors. Where a `signal` aborts, the error is its `reason`, and what a
+ * function of yours throws, such as `onProgress`, comes out as it is. The message names the function and the
+ * argument, what was expected and what was given: `LayerNorm.forward: x should end in 5 (embDim), got shape
+ * [2, 6]`.
  *
  * @example
  * try {

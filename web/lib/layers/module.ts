@@ -556,7 +556,8 @@ export function firstNames<T>(named: [string, T][]): [string, T][] {
 export function forwardPart(name: string, layer: unknown, x: Indices, context?: Context): Tensor {
   if (!(layer instanceof Module)) throw fail('TYPE', name, 'be a layer', describe(layer))
   if (!ourForwards.has(layer.forward)) heap().addKeeper(layer)
-  const returned = passOn(context, () => layer.forward(x as Tensor, context)) // an Embedding takes integers, too
+  // An Embedding takes integers, too.
+  const returned = passOn(context, () => layer.forward(x as Tensor, context))
   return checkTensor(`${name}'s output`, outputOf(returned))
 }
 

@@ -202,7 +202,8 @@ export class GPTModel extends Module {
    *
    * The text ends after `maxNewTokens`, or after a stop token. Without `maxNewTokens` and without
    * `slidingWindow` it also ends where the context is full: when the model has read contextLength tokens and
-   * written one more. It computes in `noGrad`.
+   * written one more. It computes in `noGrad`. A text keeps the keys and values of its tokens: after a change
+   * of weights, begin a new one.
    *
    * @param ids the tokens to continue, one sequence: [tokens] or [1, tokens]; with `slidingWindow` of any
    *   length

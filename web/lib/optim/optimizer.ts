@@ -52,8 +52,8 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
   #states: Map<Tensor, OptimizerState> = new Map()
 
   /**
-   * @param parameters an array of parameters, or of groups such as `{ params: [...], lr: 1e-4 }`; at least one
-   *   parameter in all
+   * @param parameters an array of parameters, or of groups such as `{ params: [...], lr: 1e-4 }`; at least
+   *   one parameter in all
    * @param defaults all options of a group: lr and those that `update` reads. They are numbers, arrays of
    *   numbers or booleans
    */
