@@ -90,6 +90,10 @@ test('a file is read at any offset of its buffer, and a layer reads other dtypes
   const { f64, i64 } = gpt.loadSafetensors(shifted.subarray(3))
   assertSame(f64, mixed.tensors.f64)
   assertSame(i64, mixed.tensors.i64)
+  // A header whose length is no multiple of 4, in a Buffer, whose `slice` does not copy.
+  const odd = Buffer.from(fileOf({ ab: entry(0, 4), __metadata__: { a: 'bb' } }, 4))
+  assert.notEqual((odd.byteOffset + odd.length) % 4, 0)
+  assert.deepEqual(gpt.loadSafetensors(odd).ab.toArray(), [0])
   const layer = new gpt.Linear(3, 1)
   const header = {
     weight: entry(0, 6, { dtype: 'F16', shape: [1, 3] }),

@@ -351,6 +351,14 @@ test('a tensor can be made of its own data, also when that grows the heap', asyn
   const copies = [own.tensor(x.data, x.shape)]
   while (own.exports.memory.buffer.byteLength === before) copies.push(own.tensor(x.data, x.shape))
   for (const copy of copies) assert.deepEqual(copy.data, x.data)
+  // The `slice` of a Buffer does not copy.
+  const { buffer, byteOffset } = x.data
+  const bytes = [...new Uint8Array(buffer, byteOffset, 300_000)]
+  const end = buffer.byteLength
+  while (own.exports.memory.buffer.byteLength === end) {
+    const copy = own.tensor(Buffer.from(own.exports.memory.buffer, byteOffset, 300_000))
+    assert.deepEqual([...copy.data], bytes)
+  }
 })
 
 test('console.log shows a tensor as PyTorch prints it', () => {

@@ -142,7 +142,11 @@ await gpt.load({
   worker: () => new Worker('gpt-layers-worker.js'),
 })
 const memory: WebAssembly.Memory = gpt.exports.memory
-export { memory }
+const file = gpt.saveSafetensors(new gpt.Linear(2, 3))
+const digest: ArrayBuffer = await crypto.subtle.digest('SHA-256', file)
+await fetch('model.safetensors', { method: 'PUT', body: file })
+export { digest, memory }
+export const blob: Blob = new Blob([file])
 `
 
 const [readme] = blocksOf('js', 'README.md')

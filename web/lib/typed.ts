@@ -51,14 +51,19 @@ export function checkMemory(name: string, value: NumberArray | BigIntArray | Arr
 }
 
 /**
- * @returns a view of the same memory
+ * @returns a view of the same memory, and no Buffer of Node, whose `slice` does not copy
  * @throws {GptLayersError} VALUE for one whose memory is gone
  */
 export function checkBytes(name: string, value: unknown): Uint8Array {
   if (!isBytes(value)) throw fail('TYPE', name, 'be a Uint8Array or an ArrayBuffer', describe(value))
   checkMemory(name, value)
-  return ArrayBuffer.isView(value) ? value : new Uint8Array(value)
+  if (!ArrayBuffer.isView(value)) return new Uint8Array(value)
+  const { buffer, byteOffset, byteLength } = value
+  return new Uint8Array(buffer, byteOffset, byteLength)
 }
+
+/** Bytes for a Blob, `fetch` and crypto.subtle, also for a TypeScript in which Uint8Array has no parameter. */
+export type Bytes = ReturnType<Uint8ArrayConstructor['of']>
 
 /**
  * A class of WebAssembly, in a project that has its type, such as the DOM library's.

@@ -3,6 +3,7 @@
 import type { Info } from '../layers/names.ts'
 import { GptLayersError } from '../errors.ts'
 import { type Sink, asMatrix, slabRows } from '../tensor/slabs.ts'
+import type { Bytes } from '../typed.ts'
 import { bytesOf, toFloat32, toInt8 } from './dtypes.ts'
 
 /** A file whose tensors are known, and whose values come next. */
@@ -50,7 +51,7 @@ export function* skip(bytes: number, read: (bytes: number) => Reading<Uint8Array
   for (let left = bytes; left > 0; left -= SKIP) yield* read(Math.min(left, SKIP))
 }
 
-export function newBytes(length: number): Uint8Array<ArrayBuffer> {
+export function newBytes(length: number): Bytes {
   try {
     return new Uint8Array(length)
   } catch (cause) {

@@ -30,6 +30,7 @@ import { fail } from '../errors.ts'
 import { type Info, SCALE } from '../layers/names.ts'
 import { checkTensor } from '../tensor/check.ts'
 import { int8Of, Int8Weight } from '../tensor/int8weight.ts'
+import type { Bytes } from '../typed.ts'
 import { bytesOf, DTYPES, toFloat16 } from './dtypes.ts'
 import { type Reading, type TensorFile, newBytes, readSlabs, skip } from './file.ts'
 
@@ -61,7 +62,7 @@ const MAX_HEADER = 100_000_000
  *
  * @param metadata for the header
  */
-export function encode(given: readonly Written[], metadata: Record<string, string> = {}): Uint8Array {
+export function encode(given: readonly Written[], metadata: Record<string, string> = {}): Bytes {
   const entries = [...given]
   entries.sort((a, b) => (a.dtype === b.dtype ? compare(a.name, b.name) : compare(a.dtype, b.dtype)))
   // Python's transformers refuses files without a format.

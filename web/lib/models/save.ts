@@ -8,6 +8,7 @@ import { GELU } from '../layers/gelu.ts'
 import { LayerNorm } from '../layers/layernorm.ts'
 import { firstNames, Module } from '../layers/module.ts'
 import { listed } from '../layers/names.ts'
+import type { Bytes } from '../typed.ts'
 import { GPTModel } from './gptmodel.ts'
 
 /**
@@ -32,7 +33,7 @@ import { GPTModel } from './gptmodel.ts'
 export function saveSafetensors(
   dictOrModule: Record<string, Tensor> | Module,
   options?: { names?: 'gpt2' | 'book' | 'ours'; dtype?: 'float32' | 'float16' },
-): Uint8Array {
+): Bytes {
   return named('saveSafetensors', arguments, 2, () => {
     const defaults: typeof options = { names: undefined, dtype: 'float32' }
     const { names, dtype = 'float32' } = checkOptions(options, defaults)
@@ -171,7 +172,7 @@ function encodeFor(
   model: GPTModel,
   hyperparameters: Hyperparameters | null,
   dtype: FloatDtype,
-): Uint8Array {
+): Bytes {
   const isBook = names === 'book'
   if (hyperparameters === null)
     throw fail('VALUE', 'names', "be 'ours' for a model with other layers than GPT-2's", `'${names}'`)

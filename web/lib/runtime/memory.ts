@@ -153,7 +153,7 @@ export class Memory {
   }
 
   /** Whether a value is a view of this heap, which is detached when the heap grows. */
-  isView<T extends object>(values: T): values is T & ArrayBufferView & { slice(): T } {
+  isView(values: object): boolean {
     return ArrayBuffer.isView(values) && values.buffer === this.#memory?.buffer
   }
 

@@ -224,7 +224,7 @@ export class Tensor {
       throw fail('SHAPE', 'values', expected, nesting)
     }
     // A view of our own heap is detached when the new tensor grows the heap.
-    const source = heap().isView(data) ? data.slice() : data
+    const source = heap().isView(data) ? new Float32Array(data) : data
     const tensor = Tensor.empty(wanted)
     tensor.data.set(source)
     return tensor
