@@ -360,7 +360,8 @@ function understand(file) {
     if (!text.startsWith('{')) return null
     const tensors = new Map()
     let at = 8 + length
-    const { __metadata__: metadata = {}, ...infos } = header
+    const { __metadata__: given, ...infos } = header
+    const metadata = given ?? {}
     if (Object.prototype.toString.call(metadata) !== '[object Object]') return null
     if (Object.values(metadata).some((value) => typeof value !== 'string')) return null
     const sorted = Object.entries(infos).sort(
@@ -373,6 +374,7 @@ function understand(file) {
       )
       if (!counts || offsets.length !== 2 || 8 + length + offsets[0] !== at) return null
       const count = sizeOf(shape)
+      if (dtype === 'BOOL' && file.subarray(at, at + count).some((byte) => byte > 1)) return null
       if (offsets[1] - offsets[0] !== count * bytes || 8 + length + offsets[1] > file.length) return null
       tensors.set(name, {
         shape,

@@ -49,7 +49,7 @@ export function toFloat32(name: string, dtype: string, bytes: Uint8Array): Float
   const values = length <= MOST ? room.subarray(0, length) : new Float32Array(length)
   if (data instanceof Float64Array) values.set(data)
   else if (data instanceof Uint16Array && isFloat(dtype)) widen(values, data, dtype === 'BF16')
-  else round(name, values, data)
+  else round(name, values, data, dtype === 'BOOL' ? 1 : Infinity)
   return values
 }
 
@@ -67,14 +67,18 @@ function widen({ buffer, length }: Float32Array, halves: Uint16Array, isBFloat16
 export const toInt8 = ({ buffer, byteOffset, length }: Uint8Array): Int8Array =>
   new Int8Array(buffer, byteOffset, length)
 
-/** @param name the tensor's, for errors */
-function round(name: string, values: Float32Array, integers: ArrayLike<number | bigint>): void {
+/**
+ * @param name the tensor's, for errors
+ * @param most the largest value of the dtype
+ */
+function round(name: string, values: Float32Array, integers: ArrayLike<number | bigint>, most: number): void {
   for (let i = 0; i < values.length; i++) {
     const value = integers[i]
     values[i] = Number(value)
     const isExact = typeof value === 'bigint' ? BigInt(values[i]) === value : values[i] === value
-    if (isExact) continue
-    throw fail('VALUE', describe(name), 'hold integers with an exact float32', describe(value))
+    if (isExact && value <= most) continue
+    const expected = most === 1 ? 'booleans, which are 0 or 1' : 'integers with an exact float32'
+    throw fail('VALUE', describe(name), `hold ${expected}`, describe(value))
   }
 }
 

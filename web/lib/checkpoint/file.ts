@@ -1,6 +1,7 @@
 // What the readers of files have in common.
 
 import type { Info } from '../layers/names.ts'
+import { MAX_AXES } from '../check.ts'
 import { GptLayersError } from '../errors.ts'
 import { type Sink, asMatrix, slabRows } from '../tensor/slabs.ts'
 import type { Bytes } from '../typed.ts'
@@ -22,6 +23,38 @@ export interface TensorFile {
  * They are valid until it yields again. So one reader serves bytes and streams.
  */
 export type Reading<T> = Generator<number, T, Uint8Array>
+
+/** The most tensors that are read from a file. A model has some thousands. */
+export const MAX_TENSORS = 100_000
+
+/** What files begin with, in hexadecimal. */
+const KINDS: readonly (readonly [RegExp, string])[] = [
+  [/^1f8b/, 'one that gzip has compressed'],
+  [/^504b0304/, 'a ZIP archive, as torch.save writes it: loadTorch reads it'],
+  [/^80/, 'a pickle, as torch.save wrote it before PyTorch 1.6: load it there, and save it again'],
+  [/^47475546/, 'a GGUF file'],
+  [/^894844460d0a1a0a/, 'an HDF5 file'],
+  [/^934e554d5059/, 'a .npy file of NumPy'],
+  [/^08[01].(12|3a|42)/, 'an ONNX model'], // a version below 32, then another field
+  [/^.{16}7b/, 'a safetensors file: loadSafetensors reads it'],
+]
+
+/**
+ * What a file is that the reader does not read.
+ *
+ * @param prefix its first bytes
+ */
+export function kindOf(prefix: Uint8Array): string | undefined {
+  const text = Array.from(prefix.subarray(0, 16), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return KINDS.find(([magic]) => magic.test(text))?.[1]
+}
+
+/** Whether a value is an array of integers >= 0, such as a shape. */
+export const areCounts = (value: unknown): value is number[] =>
+  Array.isArray(value) && value.length <= MAX_AXES && value.every(isCount)
+
+export const isCount = (n: unknown): n is number =>
+  Number.isSafeInteger(n) && Number(n) >= 0 && !Object.is(n, -0)
 
 /**
  * Reads the values of a tensor, which come next, a slab of rows at a time.

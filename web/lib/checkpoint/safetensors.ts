@@ -23,16 +23,25 @@
 // | F64 | 8 | rounded |
 // | F16, BF16 | 2 | exact |
 // | I8, U8, I16, U16, I32, U32, I64, U64 | 1 to 8 | exact, otherwise an error |
-// | BOOL | 1 | 0 or 1 |
+// | BOOL | 1 | 0 or 1, otherwise an error |
 
-import { describe, MAX_AXES, shortName } from '../check.ts'
+import { describe, shortName } from '../check.ts'
 import { fail } from '../errors.ts'
 import { type Info, SCALE } from '../layers/names.ts'
 import { checkTensor } from '../tensor/check.ts'
 import { int8Of, Int8Weight } from '../tensor/int8weight.ts'
 import type { Bytes } from '../typed.ts'
 import { bytesOf, DTYPES, toFloat16 } from './dtypes.ts'
-import { type Reading, type TensorFile, newBytes, readSlabs, skip } from './file.ts'
+import {
+  type Reading,
+  type TensorFile,
+  areCounts,
+  kindOf,
+  MAX_TENSORS,
+  newBytes,
+  readSlabs,
+  skip,
+} from './file.ts'
 
 /** What the header has under this name is no tensor. */
 const METADATA_NAME = '__metadata__'
@@ -42,16 +51,6 @@ const LENGTH_BYTES = 8
 
 /** The first bytes of a file, which tell what it is. */
 const PREFIX_BYTES = 24
-
-/** What other files begin with. A safetensors file may, too, as the length of its header. */
-const OTHERS = [
-  { magic: [0x1f, 0x8b], kind: 'one that gzip has compressed' },
-  { magic: [0x50, 0x4b, 3, 4], kind: 'a ZIP archive, as torch.save writes it: loadTorch reads it' },
-  {
-    magic: [0x80, 2],
-    kind: 'a pickle, as torch.save wrote it before PyTorch 1.6: load it there, and save it again',
-  },
-]
 
 /** The longest header that is read, in bytes: the limit of the format's own library. */
 const MAX_HEADER = 100_000_000
@@ -190,8 +189,8 @@ export function* readSafetensors(what: string): Reading<TensorFile> {
 function headerEnd(what: string, prefix: Uint8Array): number {
   if (prefix.length < LENGTH_BYTES) throw notSafetensors(what, `${prefix.length} bytes`)
   if (prefix[LENGTH_BYTES] !== '{'.charCodeAt(0)) {
-    const other = OTHERS.find(({ magic }) => magic.every((byte, i) => prefix[i] === byte))
-    if (other) throw notSafetensors(what, other.kind)
+    const kind = kindOf(prefix) // a safetensors file may begin as another, with the length of its header
+    if (kind !== undefined) throw notSafetensors(what, kind)
   }
   const headerBytes = prefix.subarray(0, LENGTH_BYTES).reduceRight((n, byte) => 256n * n + BigInt(byte), 0n)
   if (headerBytes <= MAX_HEADER) return LENGTH_BYTES + Number(headerBytes)
@@ -205,9 +204,6 @@ function printable(prefix: Uint8Array): string {
   const end = prefix.findIndex((byte) => byte < 0x20 || byte > 0x7e)
   return String.fromCharCode(...prefix.subarray(0, end < 0 ? prefix.length : end))
 }
-
-/** The most names in a header. A model has some thousands. */
-const MAX_NAMES = 1_000_000
 
 /** What the header says about a tensor. */
 interface Entry extends Info {
@@ -225,12 +221,13 @@ interface Entry extends Info {
  * @param bytes JSON in UTF-8
  */
 function parseHeader(what: string, bytes: Uint8Array) {
-  const { __metadata__: metadata = {}, ...infos } = parse(what, bytes)
+  const { [METADATA_NAME]: given, ...infos } = parse(what, bytes)
+  const metadata = given ?? {} // Python's safetensors reads null, too
   const names = Object.keys(infos)
-  if (names.length > MAX_NAMES) {
-    throw notSafetensors(what, `a header with ${names.length} names, more than ${MAX_NAMES}`)
+  if (names.length > MAX_TENSORS) {
+    throw notSafetensors(what, `a header with ${names.length} names, more than ${MAX_TENSORS}`)
   }
-  if (!isStrings(metadata)) throw notSafetensors(what, '__metadata__ that is not an object of strings')
+  if (!isStrings(metadata)) throw notSafetensors(what, `${METADATA_NAME} that is not an object of strings`)
   const tensors = names.map((name) => checkInfo(what, name, infos[name]))
   tensors.sort((a, b) => a.begin - b.begin || a.end - b.end)
   let dataBytes = 0
@@ -245,6 +242,7 @@ function parseHeader(what: string, bytes: Uint8Array) {
 
 function parse(what: string, bytes: Uint8Array): Record<string, unknown> {
   if (bytes[0] !== '{'.charCodeAt(0)) throw notSafetensors(what, 'a header that does not begin with {')
+  if (bytes.at(-1) === 0) throw notSafetensors(what, 'a header that is padded with NUL instead of spaces')
   try {
     // A copy: browsers do not decode shared memory.
     return JSON.parse(
@@ -285,9 +283,3 @@ function checkInfo(what: string, name: string, info: unknown): Entry {
   }
   return { name, dtype, shape, begin, end }
 }
-
-/** Whether a value is an array of integers >= 0. */
-const areCounts = (value: unknown): value is number[] =>
-  Array.isArray(value) &&
-  value.length <= MAX_AXES &&
-  value.every((n) => Number.isSafeInteger(n) && n >= 0 && !Object.is(n, -0))
