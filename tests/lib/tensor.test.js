@@ -366,6 +366,16 @@ test('console.log shows a tensor as PyTorch prints it', () => {
   assert.equal(inspect({ x: gpt.tensor(0.5) }), '{ x: tensor(0.5000) }')
 })
 
+test('no tensor has a shape with anything but integers >= 0, whoever makes it', () => {
+  const { empty } = untyped(gpt.Tensor)
+  for (const size of [-1, 0.5, NaN, Infinity, 2 ** 53, '2', true, null, undefined]) {
+    for (const shape of [[size], [4, size], [0, size], [size, size]])
+      assertRefuses(() => empty(shape), 'VALUE', /the result should have sizes that are integers >= 0/)
+  }
+  assertRefuses(() => empty([2 ** 53 - 1]), 'MEMORY', /needs 36028797018963964 bytes/)
+  for (const shape of [[], [0], [3, 0, 2]]) assert.deepEqual(empty(shape).shape, shape)
+})
+
 test('toString takes sciMode and precision', () => {
   const x = gpt.tensor([0.5, 1e-5])
   assert.equal(String(x), 'tensor([5.0000e-01, 1.0000e-05])')
