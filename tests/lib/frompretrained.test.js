@@ -557,6 +557,68 @@ test('an abort ends the wait for a source that never answers', async () => {
   }
 })
 
+test('every file is canceled where one cannot be opened, and where open is aborted, also those that come late', async () => {
+  const reason = new Error('enough')
+  /** @type {unknown[]} */
+  let cancelled = []
+  const stream = () => streamOf(file, [5000], { onCancel: (given) => cancelled.push(given) })
+  const missing = new Response(null, { status: 404 })
+  await assert.rejects(gpt.GPTModel.fromPretrained({ a: stream(), b: missing, c: stream() }), (error) => {
+    assert.deepEqual(cancelled, [error, error])
+    return error instanceof GptLayersError && error.code === 'NETWORK'
+  })
+
+  cancelled = []
+  const index = { weight_map: { x: 'a', y: 'b', z: 'c' } }
+  const failing = async (/** @type {string} */ name) => {
+    if (name === 'b') throw reason
+    return stream()
+  }
+  await assert.rejects(gpt.GPTModel.fromPretrained({ index, open: failing }), (error) => error === reason)
+  assert.deepEqual(cancelled, [reason, reason])
+
+  cancelled = []
+  const controller = new AbortController()
+  const { signal } = controller
+  let answer = (/** @type {ReadableStream} */ _stream) => {}
+  const stalled = /** @type {Promise<ReadableStream>} */ (new Promise((resolve) => (answer = resolve)))
+  const open = async (/** @type {string} */ name) => (name === 'b' ? stalled : stream())
+  const loading = gpt.GPTModel.fromPretrained({ index, open }, { signal })
+  setImmediate(() => controller.abort(reason))
+  await assert.rejects(loading, (error) => error === reason)
+  assert.deepEqual(cancelled, [reason, reason])
+  answer(stream())
+  await new Promise(setImmediate)
+  assert.deepEqual(cancelled, [reason, reason, reason])
+  assert.equal(getEventListeners(signal, 'abort').length, 0)
+})
+
+test('a source that says it has read what it cannot have is refused', async () => {
+  for (const bytesRead of [-1, 0.5, NaN, 2 ** 30, '5', undefined]) {
+    for (const read of [async () => bytesRead, async () => ({ bytesRead })]) {
+      await assertRefusesToLoad(
+        { read, stat: async () => ({}) },
+        'VALUE',
+        /source should read at most the \d+ bytes that it is asked for, got (-1|0\.5|NaN|1073741824|"5"|undefined)$/,
+      )
+    }
+  }
+  const blob = (/** @type {unknown} */ part) => ({
+    slice: () => ({ arrayBuffer: async () => part }),
+    arrayBuffer: async () => part,
+  })
+  await assertRefusesToLoad(
+    blob(file.buffer.slice(0, 70_000)),
+    'VALUE',
+    /source should read at most the 65536 bytes/,
+  )
+  await assertRefusesToLoad(
+    blob(100),
+    'TYPE',
+    /a part of source should be a Uint8Array or an ArrayBuffer, got 100/,
+  )
+})
+
 test('an error in onProgress ends the loading with that error', async () => {
   const used = usedMemory(gpt)
   const mine = new Error('mine')

@@ -1,7 +1,7 @@
 import { type SignalLike, describe } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { checkBytes, isBytes } from '../typed.ts'
-import { type Reading, newBytes } from './file.ts'
+import { type Reading, isCount, newBytes } from './file.ts'
 
 export interface StreamLike {
   getReader: () => ReaderLike
@@ -47,23 +47,43 @@ export type Sources =
   | Record<string, FileSource>
   | { index: object; open: (name: string) => FileSource | Promise<FileSource> }
 
-/** The files that the user gave. */
-export async function sourcesOf(source: unknown): Promise<unknown[]> {
+/** Opens the files that the user gave. Each may fail by itself. */
+export function openSources(source: unknown): Promise<Input>[] {
   const isParts =
     typeof source === 'object' &&
     source !== null &&
     [null, Object.prototype].includes(Object.getPrototypeOf(source)) &&
     !['read', 'getReader', 'slice', 'ok'].some((name) => name in source) &&
     !(Symbol.asyncIterator in source)
-  if (!isParts) return [source]
+  if (!isParts) return [newInput(source)]
   const { index, open } = source as Record<string, unknown>
   if (typeof open !== 'function') {
     const files = Object.entries(source).filter(([name]) => !name.endsWith('.json'))
-    return files.length > 0 ? files.map(([, file]) => file) : [source]
+    return files.length > 0 ? files.map(([, file]) => newInput(file)) : [newInput(source)]
   }
   const parts = new Set(Object.values(Object(Object(index).weight_map)))
   if (parts.size === 0) throw fail('VALUE', 'source.index', 'have a weight_map', describe(index))
-  return Promise.all([...parts].map((name) => open(name)))
+  return Array.from(parts, async (name) => new Input(await open(name)))
+}
+
+const newInput = async (file: unknown): Promise<Input> => new Input(file)
+
+/** Closes the files that are open, and the others when they come. */
+export function closeSources(opening: readonly Promise<Input>[], reason: unknown): void {
+  for (const one of opening) one.then((input) => input.close(reason)).catch(() => {})
+}
+
+/** Waits for a promise, which may never settle. Rejects with the signal's reason when that aborts. */
+export async function orAborted<T>(promise: Promise<T>, signal: SignalLike | undefined): Promise<T> {
+  let abort = () => {}
+  const aborted = new Promise<never>((_, reject) => (abort = () => reject(signal?.reason)))
+  if (signal?.aborted) abort()
+  signal?.addEventListener('abort', abort)
+  try {
+    return await Promise.race([aborted, promise])
+  } finally {
+    signal?.removeEventListener('abort', abort)
+  }
 }
 
 /** A file that is read from its begin to its end. */
@@ -146,9 +166,10 @@ function fromBytes(source: unknown): ReadAt {
 const fromBlob =
   (blob: BlobLike): ReadAt =>
   async (target, position) => {
-    const part = new Uint8Array(await blob.slice(position, position + target.length).arrayBuffer())
-    target.set(part)
-    return part.length
+    const part = await blob.slice(position, position + target.length).arrayBuffer()
+    const bytes = checkBytes('a part of source', part)
+    target.set(bytes.subarray(0, target.length))
+    return bytes.length
   }
 
 /** @param handle stays open */
@@ -160,12 +181,19 @@ const fromHandle =
       const rest = target.subarray(length)
       const read = await handle.read(rest, 0, rest.length, position + length)
       // Deno's gives the number alone, or null at the end.
-      const bytesRead = typeof read === 'object' ? (read?.bytesRead ?? 0) : read
+      if (read === null) break
+      const bytesRead = checkRead(typeof read === 'object' ? read.bytesRead : read, rest.length)
       if (bytesRead === 0) break
       length += bytesRead
     }
     return length
   }
+
+/** @returns how many bytes a source says that it has read */
+function checkRead(bytesRead: unknown, asked: number): number {
+  if (isCount(bytesRead) && bytesRead <= asked) return bytesRead
+  throw fail('VALUE', 'source', `read at most the ${asked} bytes that it is asked for`, describe(bytesRead))
+}
 
 /** An async iterable as a reader. */
 function chunksOf(source: AsyncIterable<unknown>): ReaderLike {
@@ -186,7 +214,7 @@ function inOrder(readAt: ReadAt): Source {
   let position = 0
   return {
     async read(target: Uint8Array): Promise<number> {
-      const length = await readable('VALUE', () => readAt(target, position))
+      const length = checkRead(await readable('VALUE', () => readAt(target, position)), target.length)
       position += length
       return length
     },
@@ -250,9 +278,6 @@ export class Input {
   #source
   #onBytes: (bytes: number) => void = () => {}
   #signal: SignalLike | undefined
-  #abort: () => void = () => {}
-  /** Rejects when the signal aborts: the source may never answer. */
-  #aborted: Promise<never> = new Promise((_, reject) => (this.#abort = () => reject(this.#signal?.reason)))
   /** What was read and is not used yet. */
   #rest: Uint8Array = new Uint8Array(0)
   /** Memory for long parts. */
@@ -260,20 +285,17 @@ export class Input {
 
   constructor(source: unknown) {
     this.#source = openSource(source)
-    this.#aborted.catch(() => {})
   }
 
   /** @param onBytes is told how many bytes were used */
   listen(signal: SignalLike | undefined, onBytes: (bytes: number) => void): void {
     this.#onBytes = onBytes
     this.#signal = signal
-    signal?.addEventListener('abort', this.#abort)
   }
 
-  /** Lets go of the source and the signal; cancels a stream that has more to give. */
+  /** Lets go of the source; cancels a stream that has more to give. */
   close(reason?: unknown): void {
     this.#source.close(reason)
-    this.#signal?.removeEventListener('abort', this.#abort)
   }
 
   async run<T>(reading: Reading<T>): Promise<T> {
@@ -305,7 +327,7 @@ export class Input {
     const target = this.#room.subarray(0, wanted)
     target.set(known)
     const rest = target.subarray(known.length)
-    const length = await Promise.race([this.#source.read(rest), this.#aborted])
+    const length = await orAborted(this.#source.read(rest), this.#signal)
     this.#checkSignal()
     this.#rest = target.subarray(0, known.length + length)
   }

@@ -11,7 +11,7 @@ import {
 } from '../check.ts'
 import { importTorchReader } from '../checkpoint/load.ts'
 import { readSafetensors } from '../checkpoint/safetensors.ts'
-import { type Sources, Input, sourcesOf } from '../checkpoint/source.ts'
+import { type Input, type Sources, closeSources, openSources, orAborted } from '../checkpoint/source.ts'
 import { Module } from '../layers/module.ts'
 import { lacks, placesOf } from '../layers/names.ts'
 import { heap } from '../runtime/runtime.ts'
@@ -59,11 +59,12 @@ export async function loadPretrained<M extends Module & { ignored: readonly stri
   source: Sources,
   options: PretrainedOptions | undefined,
 ): Promise<M> {
-  const inputs: Input[] = []
+  let opening: Promise<Input>[] = []
   let model: M | null = null
   try {
-    for (const one of await sourcesOf(source)) inputs.push(new Input(one))
+    opening = openSources(source)
     const { dtype, config, strict, onProgress, signal } = checkLoadOptions(options)
+    const inputs = await orAborted(Promise.all(opening), signal)
     let [loaded, total, told] = [0, Infinity, 0]
     const tell = () => {
       told = loaded
@@ -99,7 +100,7 @@ export async function loadPretrained<M extends Module & { ignored: readonly stri
     model.ignored = unknown
     return model.eval()
   } catch (error) {
-    inputs.forEach((input) => input.close(error))
+    closeSources(opening, error)
     model?.dispose()
     throw error
   }
