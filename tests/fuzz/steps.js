@@ -22,11 +22,11 @@ function take() {
 }
 
 /**
- * @param {() => void} fn synchronous
- * @returns {number} how many blocks of the package's code it ran
+ * @param {() => void | Promise<void>} fn
+ * @returns {Promise<number>} how many blocks of the package's code it ran
  */
-export function countSteps(fn) {
+export async function countSteps(fn) {
   take()
-  fn()
+  await fn()
   return take()
 }

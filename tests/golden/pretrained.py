@@ -8,15 +8,20 @@ and not small, so that a matrix that is not turned, or parts in the wrong order,
     models    files, the config to pass with them (null: the file says enough), the logits
     prefixes  what may stand before every name of hf.safetensors
     tensors   torch.save's files that are no model: what stands in them, flattened with dots
+    harmless  bytes of files with objects that are not read, and the tensors in them
     refused   bytes of broken and hostile files, and words of the message
 """
 
 import argparse
 import base64
+import collections
+import dataclasses
+import datetime
+import enum
+import functools
 import io
 import json
 import pathlib
-import pickle
 import re
 import struct
 import zipfile
@@ -95,6 +100,25 @@ def model_args(layers, bias):
         "vocab_size": VOCAB,
         "dropout": 0.0,
     }
+
+
+@dataclasses.dataclass
+class GPTConfig:
+    """build-nanogpt's, minGPT's GELU."""
+
+    block_size: int = CONTEXT
+    vocab_size: int = VOCAB
+    n_layer: int = 1
+    n_head: int = HEADS
+    n_embd: int = DIM
+
+
+@dataclasses.dataclass
+class NanoConfig(GPTConfig):
+    """nanoGPT's GPTConfig."""
+
+    dropout: float = 0.0
+    bias: bool = True
 
 
 def gpt2(layers=2, dim=DIM, **options):
@@ -383,6 +407,22 @@ def gpt2_files(files):
     )
 
 
+    parts = [without(own, "lm_head.weight"), {"lm_head.weight": own["lm_head.weight"]}]
+    names = [f"pytorch_model-0000{i}-of-00002.bin" for i in (1, 2)]
+    for name, part in zip(names, parts):
+        files.write(name, save(part))
+    index = {"metadata": {}, "weight_map": {key: names[i] for i in (0, 1) for key in parts[i]}}
+    files.add(
+        "shards",
+        "two shards of torch.save, whose first storages have the same name",
+        "pytorch_model.bin.index.json",
+        json.dumps(index, indent=2).encode() + b"\n",
+        config,
+        logits(gpt2(), own),
+        shards=names,
+    )
+
+
 def nanogpt_files(files):
     model = nano(1, bias=False)
     tied = bias_free(to_linear(draw(5, 1, tied=True)))
@@ -437,6 +477,21 @@ def nanogpt_files(files):
         {**config, "activation_function": "gelu"},
         logits(nano(bias=True), state),
     )
+
+
+    state = to_linear(draw(14, 1, tied=True))
+    tanh, erf = logits(gpt2(1, conv=False), state), logits(nano(1, bias=True), state)
+    log = {"step": 19072, "val_loss": numpy.float64(3.07), "rng": numpy.arange(3)}
+    settings = {**model_args(1, True), "learning_rate": 6e-4, "device": "cuda", "betas": (0.9, 0.95)}
+    for name, file, config, expected in (
+        ("build-nanogpt's, whose config is a dataclass", "build.pt", GPTConfig(), tanh),
+        ("a checkpoint with nanoGPT's dataclass", "dataclass.pt", NanoConfig(), erf),
+        ("a checkpoint with argparse's arguments", "args.pt", argparse.Namespace(**vars(GPTConfig())), tanh),
+        ("a checkpoint with the settings of nanoGPT's training", "settings.pt", settings, erf),
+        ("a checkpoint with the fields that it needs", "fields.pt", {"n_head": HEADS}, tanh),
+    ):
+        data = save({"model": state, "config": config, **log})
+        files.add("nanogpt", name, file, data, None, expected)
 
 
 def book_files(files):
@@ -549,6 +604,7 @@ def layout_files(files):
     for name, file, data in (
         ("PyTorch 2", "torch2.pth", torch2(value, descriptors=True)),
         ("PyTorch 2, sizes in front", "torch2_sizes.pth", torch2(value, descriptors=False)),
+        ("pickle's protocol 1", "protocol1.pth", save(value, pickle_protocol=1)),
         ("pickle's protocol 4", "protocol4.pth", save(value, pickle_protocol=4)),
     ):
         files.add("layouts", name, file, data, config, expected)
@@ -613,6 +669,96 @@ def tensor_cases(files):
     ]
 
 
+class Color(enum.Enum):
+    RED = 1
+
+
+class Options(dict):
+    """As EasyDict and its like."""
+
+
+class Tagged(torch.Tensor):
+    """As torchvision's."""
+
+
+class Losses(list):
+    """A list with attributes."""
+
+
+def harmless():
+    """Files with objects that nobody needs: name, bytes, the tensors."""
+    cases = []
+
+    def add(name, data):
+        tensors = {k: pack(t.float()) for k, t in flattened(torch.load(io.BytesIO(data))).items()}
+        entry = {"name": name, "file": base64.b64encode(data).decode(), "tensors": tensors}
+        cases.append(entry)
+
+    def by_hand(name, opcodes, *more):
+        data = archive(pickled(("a", tensor()), ("b", opcodes)), {"0": bytes(12)})
+        tensors = {key: pack(torch.zeros(3)) for key in ("a", *more)}
+        cases.append({"name": name, "file": base64.b64encode(data).decode(), "tensors": tensors})
+
+    options, losses = Options(lr=1), Losses([1.5])
+    tagged = torch.ones(2).as_subclass(Tagged)
+    tagged.tag = 1
+    options.path, losses.best = "out", 1.5
+    objects = {
+        "a number of NumPy": numpy.float64(1.5),
+        "an array of NumPy": numpy.arange(6).reshape(2, 3),
+        "a dataclass": NanoConfig(),
+        "argparse.Namespace": argparse.Namespace(lr=1, betas=(0.9, 0.95)),
+        "a date": datetime.datetime(2026, 1, 2),
+        "a duration": datetime.timedelta(1),
+        "a defaultdict": collections.defaultdict(list, {"a": [torch.ones(1)]}),
+        "a Counter": collections.Counter("aab"),
+        "a deque": collections.deque([1, 2]),
+        "an OrderedDict": OrderedDict(a=OrderedDict(b=torch.ones(1))),
+        "sets": [{1}, frozenset([2])],
+        "bytes": [b"ab\xff", bytearray(b"c"), b"d" * 300],
+        "a path": pathlib.PurePosixPath("out"),
+        "a complex number": 1 + 2j,
+        "a class and its member": [Color, Color.RED],
+        "a partial function": functools.partial(print, 1, end=""),
+        "a subclass of dict": options,
+        "a subclass of list": losses,
+        "keys of all kinds": {(0, 1): 2, None: 3, 1.5: 4, torch.float32: 5, Color.RED: torch.Size([1])},
+        "long keys": {"long " * 300: 1},
+        "numbers": [2**31, -(2**31), 2**40, -1, 0, 300, 70000, True, False],
+    }
+    for name, value in objects.items():
+        add(name, save({"a": torch.zeros(3), "b": value}))
+    add("a subclass of Tensor", save({"a": torch.zeros(3), "b": tagged}))
+    # A parameter with attributes, as PyTorch 2 writes it.
+    parts = (tensor(), b"\x88", b"ccollections\nOrderedDict\n)R", b"}" + text("tag") + b"K\1s")
+    by_hand("a parameter with attributes", call("torch._utils._rebuild_parameter_with_state", *parts), "b")
+    for protocol in (1, 3, 4, 5):
+        value = {"a": torch.zeros(3), **objects}
+        add(f"all of it, protocol {protocol}", save(value, pickle_protocol=protocol))
+    # A list as a shape, as PyTorch reads it, which grows when the tensor is made.
+    grows = tensor(shape=b"](K\3eq\7")
+    data = pickled(("a", grows), ("b", b"h\7" + number(-1) + b"a"))
+    add("a list that was a shape", archive(data, {"0": bytes(12)}))
+
+    # Calls, and names that mean something in JavaScript. torch.load would call them.
+    for function in (
+        "os.system",
+        "posix.system",
+        "builtins.eval",
+        "__builtin__.eval",
+        "builtins.getattr",
+        "subprocess.Popen",
+        "torch.load",
+        "torch.hub.load",
+        "torch._utils.anything",
+    ):
+        by_hand(function, call(function, text("exit 1")))
+    for name in ("constructor", "__proto__", "toString", "hasOwnProperty"):
+        by_hand(f"{name}.{name}", call(f"{name}.{name}"))
+        by_hand(f"torch.{name}", call(f"torch.{name}"))
+    return cases
+
+
 def bomb(levels):
     """A dict that has 2**levels tensors, all the same."""
     value = torch.zeros(1)
@@ -639,38 +785,47 @@ def refused():
     def item(name, opcodes, words, code="VALUE"):
         raw(name, pickled(("a", tensor()), ("b", opcodes)), words, code)
 
-    # Calls and names.
-    for function in (
-        "os.system",
-        "posix.system",
-        "builtins.eval",
-        "__builtin__.eval",
-        "builtins.getattr",
-        "subprocess.Popen",
-        "torch.load",
-        "torch.hub.load",
-        "torch._utils.anything",
-        "torch.Tensor",
-    ):
-        item(function, call(function, command), function.replace(".", "\\."))
-    for name in ("constructor", "__proto__", "toString", "hasOwnProperty"):
-        item(f"{name}.{name}", call(f"{name}.{name}"), f"{name}\\.{name}")
-        item(f"torch.{name}", call(f"torch.{name}"), f"torch\\.{name}")
+    # Objects with tensors inside, or nothing else.
     system = b"\x80\4" + b"\x8c\2os\x8c\6system\x93" + command + b"\x85R."
-    raw("os.system by STACK_GLOBAL", system, "os\\.system")
-    raw("os.system by INST", b"(" + command + b"ios\nsystem\n.", "os\\.system|opcode|INST")
-    raw("os.system by OBJ", b"\x80\2(cos\nsystem\n" + command + b"o.", "os\\.system")
-    raw("os.system by NEWOBJ", b"\x80\2cos\nsystem\n" + command + b"\x85\x81.", "os\\.system")
+    raw("os.system by STACK_GLOBAL", system, "os\\.system without tensors")
+    raw("os.system by INST", b"(" + command + b"ios\nsystem\n.", "opcode 0x69 of protocol 0")
+    raw("os.system by OBJ", b"\x80\2(cos\nsystem\n" + command + b"o.", "opcode 0x6f")
+    raw("os.system by NEWOBJ", b"\x80\2cos\nsystem\n" + command + b"\x85\x81.", "os\\.system without tensors")
+    raw("a call of a list", b"\x80\2])R.", "a call of \\[\\]")
     raw("an extension code", b"\x80\2\x82\1.", "opcode|EXT1")
     raw("a persistent name", b"\x80\2Pos\n.", "opcode|PERSID|persistent")
-    item("a number of NumPy", pickle.dumps(numpy.float64(1.5), 2)[2:-1], "numpy")
-    item("argparse.Namespace", pickle.dumps(argparse.Namespace(lr=1), 2)[2:-1], "argparse\\.Namespace")
-    item("a whole model", b"c__main__\nGPTModel\n)\x81}X\1\0\0\0aK\1sb", "__main__\\.GPTModel.*state_dict")
+    torch.manual_seed(71)
+    add("a whole model", save(nn.Linear(1, 1)), "linear\\.Linear with tensors inside: save model\\.state")
+    add("a whole model in a dict", save({"model": nn.Linear(1, 1)}), "linear\\.Linear with tensors")
+    parts = argparse.Namespace(deep=[{"weight": torch.ones(1)}])
+    add("a tensor in an object", save({"a": torch.ones(1), "b": parts}), "argparse\\.Namespace with tensors")
+    add("a tensor in a set", save({"a": torch.ones(1), "b": {torch.ones(1)}}), "set with tensors")
+    add("pickle's protocol 0", save({"a": torch.ones(1)}, pickle_protocol=0), "protocol 0, .* protocol 2")
     sparse = torch.eye(2).to_sparse()
     add("a sparse tensor", save({"a": sparse}), "_rebuild_sparse_tensor")
     quantized = torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8)
     add("a quantized tensor", save({"a": quantized}), "_rebuild_qtensor|QInt8Storage")
     add("complex numbers", save({"a": torch.ones(2, dtype=torch.complex64)}), "ComplexFloatStorage")
+
+    # Shapes that change after they are checked.
+    for name, value in (
+        ("-1", number(-1)),
+        ("a string", text("2")),
+        ("true", b"\x88"),
+        ("0.5", b"G" + struct.pack(">d", 0.5)),
+        ("a size beyond", number(5)),
+    ):
+        grows = (("b", b"h\7" + value + b"a"), ("c", b"h\7(" + value * 2 + b"e"))
+        for kind, shape in (
+            ("tuple", b"(K\3tq\7"),
+            ("short tuple", b"K\3\x85q\7"),
+            ("torch.Size", b"ctorch\nSize\n(K\3t\x85Rq\7"),
+        ):
+            for one in grows:
+                data = pickled(("a", tensor(shape=shape)), one)
+                raw(f"a {kind} that grows by {name}, {one[0]}", data, "elements of what is no list")
+    empty = tensor(shape=b")q\7", stride=b")")
+    raw("an empty tuple that grows", pickled(("a", empty), ("b", b"h\7K\1a")), "elements of what is no list")
 
     # Values that refer to themselves, or are too deep or too many.
     raw("a list in itself", b"\x80\2}X\1\0\0\0a]q\0h\0as.", "itself|deep|nest|circular")
@@ -680,6 +835,8 @@ def refused():
     raw("deep dicts", b"\x80\2" + b"}X\1\0\0\0a" * 3000 + b"}" + b"s" * 3000 + b".", "deep|nest")
     raw("deep marks", b"\x80\2" + b"(" * 9000 + b"t" * 9000 + b".", "deep|nest")
     add("2^40 tensors by reference", save(bomb(40)), "deep|nest|many|more than")
+    twice = b"".join(b"](h\0h\0eq\0" for _ in range(90))
+    raw("2^90 lists by reference", b"\x80\2]q\0" + twice + b".", "too many")
     raw("a memo far away", b"\x80\2}r\xff\xff\xff\xff.", "memo")
     raw("a memo that is not there", b"\x80\2h\5.", "memo")
     memos = b"".join(b"r" + struct.pack("<I", i << 20) for i in range(4096))
@@ -748,7 +905,7 @@ def refused():
     add("a compressed storage", partly.getvalue(), "compress", "UNSUPPORTED")
     old = save({"a": torch.ones(3)}, _use_new_zipfile_serialization=False)
     old = re.sub(rb"(?s)X.\0\0\0\d{6,}", text("94051234567890"), old)  # the key of the storage is its address
-    add("the format before PyTorch 1.6", old, "1\\.6|older|legacy", "UNSUPPORTED")
+    add("the format before PyTorch 1.6", old, "before PyTorch 1\\.6: load it there, and save it again")
     for name, module in (("its pickle first", nn.ReLU()), ("its storages first", nn.PReLU(2))):
         script = io.BytesIO()
         torch.manual_seed(70)
@@ -756,6 +913,28 @@ def refused():
         add(f"TorchScript, {name}", script.getvalue(), "TorchScript", "UNSUPPORTED")
     big = archive(good, zeros, before=[("byteorder", b"big")])
     add("big-endian values", big, "big", "UNSUPPORTED")
+    big = archive(good, zeros, after=[("byteorder", b"big")])
+    add("big-endian values, as the end says", big, "big", "UNSUPPORTED")
+    twice = archive(good, zeros, before=[("data/0", bytes(12))])
+    add("a storage twice", twice, 'two entries "archive/data/0"')
+    add("a pickle twice", archive(good, zeros, after=[("data.pkl", good)]), 'two entries "archive/data.pkl"')
+    whole = archive(good, zeros)
+    add("without the directory", whole[: whole.index(b"PK\1\2")], "bytes, which are not all of it")
+    add("without the directory's end", whole[: whole.index(b"PK\6\6")], "bytes, which are not all of it")
+    add("other bytes for the directory's end", whole.replace(b"PK\6\6", b"PK\7\7"), "without its directory")
+    boolean = pickled(("a", tensor(kind="BoolStorage")))
+    for value in (2, 255):
+        bad = archive(boolean, {"0": bytes([0, 1, value])})
+        add(f"a boolean of {value}", bad, f'"a" should hold booleans, which are 0 or 1, got {value}')
+    for name, data in (
+        ("a GGUF file", b"GGUF\3\0\0\0" + bytes(24)),
+        ("an HDF5 file", b"\x89HDF\r\n\x1a\n" + bytes(24)),
+        ("a \\.npy file", b"\x93NUMPY\1\0v\0{'descr': '<f8', "),
+        ("an ONNX model", b"\x08\x07\x12\x07pytorch\x1a\x061.13.0"),
+        ("a safetensors file: loadSafetensors reads it", file_of({"a": torch.ones(1)})),
+        ("one that gzip has compressed", b"\x1f\x8b" + bytes(30)),
+    ):
+        add(name, data, name)
     text_file = io.BytesIO()
     with zipfile.ZipFile(text_file, "w") as file:
         file.writestr(zipfile.ZipInfo("readme.txt"), "nothing")
@@ -796,5 +975,6 @@ def cases():
         "models": files.models,
         "prefixes": {"file": "hf.safetensors", "prefixes": prefixes},
         "tensors": tensors,
+        "harmless": harmless(),
         "refused": refused(),
     }

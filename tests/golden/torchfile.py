@@ -61,9 +61,10 @@ def tuple_of(values):
 
 
 def tensor(*, key="0", numel=3, kind="FloatStorage", offset=0, shape=(3,), stride=(1,)):
-    """A tensor as torch.save describes it."""
+    """A tensor as torch.save describes it. shape and stride may be opcodes, too."""
     storage = b"(" + text("storage") + f"ctorch\n{kind}\n".encode() + text(key) + text("cpu") + number(numel)
-    place = number(offset) + tuple_of(shape) + tuple_of(stride)
+    shape, stride = (part if isinstance(part, bytes) else tuple_of(part) for part in (shape, stride))
+    place = number(offset) + shape + stride
     return b"ctorch._utils\n_rebuild_tensor_v2\n((" + storage[1:] + b"tQ" + place + b"\x89}tR"
 
 

@@ -2,105 +2,66 @@
 //
 // | entry | content |
 // | --- | --- |
-// | archive/data.pkl | a pickle, protocol 2: what was saved, in which a tensor names its storage |
+// | archive/data.pkl | a pickle, protocol 1 or later: what was saved, in which a tensor names its storage |
 // | archive/byteorder | little, or big; since PyTorch 2.1 |
 // | archive/data/0, archive/data/1 ... | the storages: numbers, little-endian |
 // | archive/version and others | not needed |
 //
-// The entries are read in their order. Before the data of an entry its length may be unknown: a descriptor
-// after the data has it. The pickle says itself where it ends, and how long the storages are.
-//
-// A pickle is a program for a machine with a stack, which may call any function of Python. This one makes
-// dicts, lists, numbers, strings and tensors, and calls nothing. Every other name is refused.
+// The entries are read in their order, up to the directory at the end. Before the data of an entry its length
+// may be unknown: a descriptor after the data has it. The pickle says itself where it ends, and how long the
+// storages are.
 
 import type { Info } from '../layers/names.ts'
-import { describe, MAX_AXES } from '../check.ts'
-import { type GptLayersError, fail } from '../errors.ts'
+import { describe } from '../check.ts'
+import { fail } from '../errors.ts'
 import { type Sink, writeAll } from '../tensor/slabs.ts'
 import { bytesOf, toFloat32, toInt8 } from './dtypes.ts'
-import { type Reading, type TensorFile, newBytes, readSlabs, skip } from './file.ts'
-
-/** The dtypes of the storages, by PyTorch's names of them. */
-const STORAGES: Readonly<Record<string, string>> = {
-  DoubleStorage: 'F64',
-  FloatStorage: 'F32',
-  HalfStorage: 'F16',
-  BFloat16Storage: 'BF16',
-  LongStorage: 'I64',
-  IntStorage: 'I32',
-  ShortStorage: 'I16',
-  CharStorage: 'I8',
-  ByteStorage: 'U8',
-  BoolStorage: 'BOOL',
-}
-
-/** The longest pickle, in bytes. GPT-2's has 40,000. */
-const MAX_PICKLE = 2 ** 26
-
-/** The most values that a pickle may make. */
-const MAX_VALUES = 2 ** 20
-
-/** A tensor as its pickle describes it: a view of a storage. */
-class TensorView {
-  readonly storage: Storage
-  readonly offset: number
-  readonly shape: readonly number[]
-  readonly strides: readonly number[]
-
-  constructor(storage: Storage, offset: number, shape: readonly number[], strides: readonly number[]) {
-    this.storage = storage
-    this.offset = offset
-    this.shape = shape
-    this.strides = strides
-  }
-
-  /** Whether it is the whole storage, row-major. */
-  get isWhole(): boolean {
-    let step = 1
-    const isRowMajor = this.shape.reduceRight((is, size, i) => {
-      const fits = size === 1 || this.strides[i] === step
-      step *= size
-      return is && fits
-    }, true)
-    return isRowMajor && this.offset === 0 && step === this.storage.length
-  }
-}
-
-/** The numbers of one or more tensors. */
-interface Storage {
-  key: string
-  dtype: string
-  length: number
-}
-
-/** A name of Python, such as `collections.OrderedDict`. */
-class Global {
-  readonly name: string
-
-  constructor(name: string) {
-    this.name = name
-  }
-}
-
-const damaged = (what: string, problem: string): GptLayersError =>
-  fail('VALUE', what, 'be a file of torch.save', problem)
-
-const isTorchScript = (what: string): GptLayersError =>
-  fail('UNSUPPORTED', what, 'have a state dict: save model.state_dict()', 'TorchScript')
+import { type Reading, type TensorFile, kindOf, MAX_TENSORS, newBytes, readSlabs, skip } from './file.ts'
+import {
+  type Exactly,
+  damaged,
+  isTorchScript,
+  MAX_PICKLE,
+  Opaque,
+  Pickle,
+  Storage,
+  TensorView,
+  textOf,
+  tooLong,
+  viewOf,
+  words,
+} from './pickle.ts'
 
 /** Reads the model in a file. The other tensors, such as an optimizer's, are left out. */
 export function* readTorchModel(what: string): Reading<TensorFile> {
   const { root, read, byteLength } = yield* readTorchFile(what)
-  const { dict, above } = modelIn(root) ?? { dict: root, above: null }
-  const views = dict instanceof Map ? tensorsOf(dict) : []
-  const tensors = views.map(({ info }) => info)
-  const stated = above?.get('model_args') // nanoGPT's
+  const model = modelIn(root)
+  const views = model ? tensorsOf(what, model.dict) : tensorsIn(what, root)
   return {
-    tensors,
-    stated: stated instanceof Map ? Object.fromEntries(stated) : {},
+    tensors: views.map(({ info }) => info),
+    stated: statedIn(model?.above),
     byteLength,
     read: (sinkOf) => read(views, sinkOf),
   }
+}
+
+/** What a checkpoint says about its model: nanoGPT's model_args, or the fields of its config. */
+function statedIn(above: Map<unknown, unknown> | null | undefined): Record<string, unknown> {
+  const args = above?.get('model_args')
+  if (args !== undefined) return fieldsOf(args)
+  const config = above?.get('config')
+  const { block_size, ...fields } = fieldsOf(config)
+  // nanoGPT's GPTConfig has `bias`. Those of build-nanogpt and minGPT have not, and GELU's tanh form.
+  if (block_size === undefined || !('bias' in fields)) return fields
+  // A dict has the settings of the training, too.
+  return config instanceof Map ? { block_size, n_head: fields.n_head } : { block_size, ...fields }
+}
+
+/** The items of a dict, or the attributes of an object such as a dataclass. */
+function fieldsOf(value: unknown): Record<string, unknown> {
+  const fields = value instanceof Opaque ? value.parts.find((part) => part instanceof Map) : value
+  const entries = fields instanceof Map ? [...fields] : []
+  return Object.fromEntries(entries.map(([name, one]) => [name, one instanceof Opaque ? undefined : one]))
 }
 
 /** Reads all tensors in a file, also those in dicts and lists inside: `optimizer.state.0.exp_avg`. */
@@ -124,13 +85,38 @@ interface Named {
 function named(name: string, view: TensorView): Named {
   const { storage, offset, shape, strides } = view
   return {
-    info: { name, dtype: storage.dtype, shape, values: [storage.key, offset, ...strides].join() },
+    info: { name, dtype: storage.dtype, shape, values: [storage.id, offset, ...strides].join() },
     view,
   }
 }
 
-const tensorsOf = (dict: Map<unknown, unknown>): Named[] =>
-  [...dict].flatMap(([name, view]) => (view instanceof TensorView ? [named(String(name), view)] : []))
+/** The tensors of a model's dict. */
+function tensorsOf(what: string, dict: Map<unknown, unknown>): Named[] {
+  const seen = new Set()
+  return [...dict].flatMap(([name, value]) => {
+    checkOpaque(what, value, seen)
+    return value instanceof TensorView ? [named(String(name), value)] : []
+  })
+}
+
+/**
+ * An object that we do not know is left out, unless it has a tensor inside.
+ *
+ * @param seen the lists and dicts that have none
+ */
+function checkOpaque(what: string, opaque: unknown, seen: Set<unknown>): void {
+  if (!(opaque instanceof Opaque)) return
+  const queue: unknown[] = [opaque]
+  for (const value of queue) {
+    if (value instanceof TensorView || value instanceof Storage) {
+      throw damaged(what, `${words(opaque)} with tensors inside: save model.state_dict() instead`)
+    }
+    const inside = value instanceof Opaque ? value.parts : value
+    if (seen.has(inside) || !(inside instanceof Map || Array.isArray(inside))) continue
+    seen.add(inside)
+    for (const one of inside.values()) queue.push(one)
+  }
+}
 
 /** The dict with a token embedding, and the dict above it. */
 function modelIn(root: unknown) {
@@ -149,18 +135,23 @@ function modelIn(root: unknown) {
 function tensorsIn(what: string, root: unknown): Named[] {
   const found: Named[] = []
   const path = new Set()
+  const seen = new Set()
+  let letters = 0
   function walk(name: string, value: unknown): void {
+    letters += 1 + name.length
+    // A list may have another one any number of times, and one name any number of values.
+    if (letters > MAX_PICKLE || found.length > MAX_TENSORS) throw damaged(what, 'too many values or tensors')
     if (value instanceof TensorView) found.push(named(name, value))
+    checkOpaque(what, value, seen)
     if (!(value instanceof Map) && !Array.isArray(value)) return
     if (path.has(value) || path.size > 100)
       throw damaged(what, 'dicts or lists that contain themselves, or are nested too deep')
     path.add(value)
     for (const [key, inside] of value.entries()) walk(name === '' ? String(key) : `${name}.${key}`, inside)
     path.delete(value)
-    if (found.length > MAX_VALUES) throw damaged(what, 'too many tensors')
   }
   walk('', root)
-  if (found.length === 0) throw damaged(what, `${describe(root)} without tensors`)
+  if (found.length === 0) throw damaged(what, `${words(root)} without tensors`)
   const names = new Set()
   for (const { info } of found) {
     if (names.has(info.name)) throw damaged(what, `two tensors with the name ${describe(info.name)}`)
@@ -178,7 +169,15 @@ function* readTorchFile(what: string) {
     if (got.length === bytes) return got
     throw damaged(what, `${at} bytes, which are not all of it`)
   }
-  const entry = yield* readEntry(what, exactly)
+  const names = new Set()
+  function* nextEntry(): Reading<Entry | null> {
+    const entry = yield* readEntry(what, exactly)
+    if (entry === null) return null
+    if (names.has(entry.name)) throw damaged(what, `two entries ${describe(entry.name)}`)
+    names.add(entry.name)
+    return entry
+  }
+  const entry = yield* nextEntry()
   if (entry === null || !/(^|\/)data\.pkl$/.test(entry.name)) {
     if (entry?.name.includes('/data/')) throw isTorchScript(what)
     throw damaged(what, `a ZIP archive that begins with ${describe(entry?.name ?? '')} instead of data.pkl`)
@@ -193,10 +192,12 @@ function* readTorchFile(what: string) {
   /** The numbers of a storage come once: all tensors that are views of it are written then. */
   function* read(views: readonly Named[], sinkOf: (info: Info) => Sink | null): Reading<void> {
     const needed: Map<Storage, Named[]> = new Map()
-    for (const one of views) needed.set(one.view.storage, [...(needed.get(one.view.storage) ?? []), one])
-    while (needed.size > 0) {
-      const entry = yield* readEntry(what, exactly)
-      if (entry === null) throw damaged(what, `no storage ${describe([...needed.keys()][0].key)}`)
+    for (const one of views) {
+      const others = needed.get(one.view.storage)
+      if (others) others.push(one)
+      else needed.set(one.view.storage, [one])
+    }
+    for (let entry = yield* nextEntry(); entry !== null; entry = yield* nextEntry()) {
       const name = entry.name.startsWith(folder) ? entry.name.slice(folder.length) : entry.name
       const storage = storages.get(name.replace(/^data\//, ''))
       if (!storage || !name.startsWith('data/')) {
@@ -209,6 +210,8 @@ function* readTorchFile(what: string) {
       yield* endEntry(what, entry, at - start, exactly)
       needed.delete(storage)
     }
+    for (const { key } of needed.keys()) throw damaged(what, `no storage ${describe(key)}`)
+    yield* readDirectory(what, exactly)
   }
   return { root, read, byteLength }
 }
@@ -221,33 +224,26 @@ interface Entry {
   hasDescriptor: boolean
 }
 
-type Exactly = (bytes: number) => Reading<Uint8Array>
+/** What the parts of an archive begin with. */
+const [ENTRY, DIRECTORY, DIRECTORY_END] = [0x04034b50, 0x02014b50, 0x06054b50]
 
-const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
-  new DataView(buffer, byteOffset, byteLength)
-const textOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes.slice())
-
-/** Reads the header of the next entry; null where the entries end. */
+/** Reads the header of the next entry; null where the entries end and the directory begins. */
 function* readEntry(what: string, exactly: Exactly): Reading<Entry | null> {
-  const header = viewOf((yield* exactly(30)).slice())
-  const signature = header.getUint32(0, true)
-  if (signature === 0x02014b50) return null // the directory
-  if ((signature & 0xffff) === 0x0280) {
-    throw fail(
-      'UNSUPPORTED',
-      what,
-      'be in the format of PyTorch 1.6 or later: load it there and save it again',
-      'an older one',
-    )
+  const begin = (yield* exactly(4)).slice()
+  const signature = viewOf(begin).getUint32(0, true)
+  if (signature === DIRECTORY) return null
+  if (signature !== ENTRY) {
+    const prefix = [...begin, ...(yield* exactly(12))]
+    throw damaged(what, kindOf(Uint8Array.from(prefix)) ?? 'a ZIP archive with bytes between its entries')
   }
-  if (signature !== 0x04034b50) throw damaged(what, 'a ZIP archive with bytes between its entries')
+  const header = viewOf((yield* exactly(26)).slice())
   const [flags, method, length] = [
-    header.getUint16(6, true),
-    header.getUint16(8, true),
-    header.getUint32(22, true),
+    header.getUint16(2, true),
+    header.getUint16(4, true),
+    header.getUint32(18, true),
   ]
-  const name = textOf(yield* exactly(header.getUint16(26, true)))
-  yield* exactly(header.getUint16(28, true))
+  const name = textOf(yield* exactly(header.getUint16(22, true)))
+  yield* exactly(header.getUint16(24, true))
   if (method !== 0 || flags & 1) {
     throw fail(
       'UNSUPPORTED',
@@ -261,7 +257,21 @@ function* readEntry(what: string, exactly: Exactly): Reading<Entry | null> {
   return { name, length: hasDescriptor && length === 0 ? null : length, hasDescriptor }
 }
 
-const tooLong = (what: string) => fail('UNSUPPORTED', what, 'be a file of at most 4 GB', 'a longer one')
+/** How many bytes the parts of the directory have behind their signature, those for large files, too. */
+const DIRECTORY_PARTS: Readonly<Record<number, number>> = { [DIRECTORY]: 42, 0x06064b50: 52, 0x07064b50: 16 }
+
+/** Reads the directory, from behind its first signature to its end. */
+function* readDirectory(what: string, exactly: Exactly): Reading<void> {
+  for (let signature = DIRECTORY; signature !== DIRECTORY_END;) {
+    const length = DIRECTORY_PARTS[signature]
+    if (length === undefined) throw damaged(what, 'a ZIP archive without its directory')
+    const part = viewOf((yield* exactly(length)).slice())
+    // the name, and more
+    if (signature === DIRECTORY) for (const at of [24, 26, 28]) yield* exactly(part.getUint16(at, true))
+    signature = viewOf(yield* exactly(4)).getUint32(0, true)
+  }
+  yield* exactly(18)
+}
 
 /** Reads what follows the data of an entry. */
 function* endEntry(
@@ -310,7 +320,7 @@ function* readStorage(
   sinkOf: (info: Info) => Sink | null,
   exactly: Exactly,
 ): Reading<void> {
-  const { dtype, length, key } = storage
+  const { dtype, length } = storage
   const used = views.flatMap(({ info, view }) => {
     const sink = sinkOf(info)
     return sink ? [{ info, view, sink }] : []
@@ -323,8 +333,10 @@ function* readStorage(
     const part = yield* exactly(Math.min(PART, bytes.length - at))
     bytes.set(part, at)
   }
+  let floats: Float32Array | undefined
   for (const { view, sink } of used) {
-    const values = sink.isRaw && dtype === 'I8' ? toInt8(bytes) : toFloat32(key, dtype, bytes)
+    const values =
+      sink.isRaw && dtype === 'I8' ? toInt8(bytes) : (floats ??= toFloat32(info.name, dtype, bytes))
     writeAll(view.shape, sink, view.isWhole ? values : elementsOf(view, values))
   }
 }
@@ -348,266 +360,3 @@ function elementsOf({ offset, shape, strides }: TensorView, values: Float32Array
   }
   return elements
 }
-
-/** The machine that a pickle is a program for. */
-class Pickle {
-  #what
-  #exactly
-  #stack: unknown[] = []
-  /** Where in the stack a group of values begins. */
-  #marks: number[] = []
-  #memo: Map<number, unknown> = new Map()
-  #storages: Map<string, Storage> = new Map()
-  #bytes = 0
-
-  constructor(what: string, exactly: Exactly) {
-    this.#what = what
-    this.#exactly = exactly
-  }
-
-  *read(): Reading<{ root: unknown; storages: Map<string, Storage> }> {
-    for (;;) {
-      const code = String.fromCharCode(...(yield* this.#take(1)))
-      if (code === '.') return { root: this.#pop(), storages: this.#storages }
-      yield* this.#run(code)
-      if (this.#stack.length + this.#marks.length + this.#memo.size > MAX_VALUES) {
-        throw this.#damaged(`a pickle of more than ${MAX_VALUES} values`)
-      }
-    }
-  }
-
-  /** Runs an instruction. https://github.com/python/cpython/blob/main/Lib/pickletools.py has them all. */
-  *#run(code: string): Reading<void> {
-    switch (code) {
-      case '\x80': {
-        const [protocol] = yield* this.#take(1)
-        if (protocol > 5) throw this.#damaged(`pickle protocol ${protocol}`)
-        return
-      }
-      case '\x95': // frame
-        return void (yield* this.#take(8))
-      case '(':
-        return void this.#marks.push(this.#stack.length)
-      case '0':
-        return void this.#pop()
-      case 'N':
-        return this.#push(null)
-      case '\x88':
-        return this.#push(true)
-      case '\x89':
-        return this.#push(false)
-      case 'K':
-        return this.#push((yield* this.#take(1))[0])
-      case 'M':
-        return this.#push(viewOf(yield* this.#take(2)).getUint16(0, true))
-      case 'J':
-        return this.#push(viewOf(yield* this.#take(4)).getInt32(0, true))
-      case '\x8a':
-        return this.#push(integer(yield* this.#take((yield* this.#take(1))[0])))
-      case 'G':
-        return this.#push(viewOf(yield* this.#take(8)).getFloat64(0))
-      case 'X':
-        return this.#push(textOf(yield* this.#take(viewOf(yield* this.#take(4)).getUint32(0, true))))
-      case '\x8c':
-        return this.#push(textOf(yield* this.#take((yield* this.#take(1))[0])))
-      case ')':
-        return this.#push([])
-      case '\x85':
-        return this.#push(this.#popMany(1))
-      case '\x86':
-        return this.#push(this.#popMany(2))
-      case '\x87':
-        return this.#push(this.#popMany(3))
-      case 't':
-        return this.#push(this.#popGroup())
-      case ']':
-        return this.#push([])
-      case 'a':
-        return this.#append(this.#popMany(1))
-      case 'e':
-        return this.#append(this.#popGroup())
-      case '}':
-        return this.#push(new Map())
-      case 's':
-        return this.#setItems(this.#popMany(2))
-      case 'u':
-        return this.#setItems(this.#popGroup())
-      case 'q':
-        return this.#put((yield* this.#take(1))[0])
-      case 'r':
-        return this.#put(viewOf(yield* this.#take(4)).getUint32(0, true))
-      case '\x94':
-        return this.#put(this.#memo.size)
-      case 'h':
-        return this.#get((yield* this.#take(1))[0])
-      case 'j':
-        return this.#get(viewOf(yield* this.#take(4)).getUint32(0, true))
-      case 'c':
-        return this.#global(yield* this.#line(), yield* this.#line())
-      case '\x93': {
-        const [module, name] = this.#popMany(2)
-        return this.#global(String(module), String(name))
-      }
-      case 'Q':
-        return this.#push(this.#storage(this.#pop()))
-      case 'R': {
-        const [called, args] = this.#popMany(2)
-        return this.#push(this.#make(called, args))
-      }
-      case 'b': // attributes of an OrderedDict, such as _metadata
-        this.#pop()
-        if (this.#top() instanceof Map) return
-        throw this.#damaged(`attributes of ${describe(this.#top())}`)
-      default:
-        throw this.#damaged(`the pickle opcode 0x${code.charCodeAt(0).toString(16)}`)
-    }
-  }
-
-  #damaged(problem: string): GptLayersError {
-    return damaged(this.#what, problem)
-  }
-
-  *#take(bytes: number): Reading<Uint8Array> {
-    this.#bytes += bytes
-    if (this.#bytes > MAX_PICKLE) throw this.#damaged(`a pickle of more than ${MAX_PICKLE} bytes`)
-    return yield* this.#exactly(bytes)
-  }
-
-  *#line(): Reading<string> {
-    let line = ''
-    for (;;) {
-      const letter = textOf(yield* this.#take(1))
-      if (letter === '\n') return line
-      line += letter
-      if (line.length > 1000) throw this.#damaged('a name of more than 1000 letters')
-    }
-  }
-
-  #push(value: unknown): void {
-    this.#stack.push(value)
-  }
-
-  #top(): unknown {
-    if (this.#stack.length > (this.#marks.at(-1) ?? 0)) return this.#stack.at(-1)
-    throw this.#damaged('a pickle that takes what is not there')
-  }
-
-  #pop(): unknown {
-    const value = this.#top()
-    this.#stack.pop()
-    return value
-  }
-
-  #popMany(count: number): unknown[] {
-    return Array.from({ length: count }, () => this.#pop()).reverse()
-  }
-
-  #popGroup(): unknown[] {
-    const mark = this.#marks.pop()
-    if (mark === undefined) throw this.#damaged('a pickle that takes what is not there')
-    return this.#stack.splice(mark)
-  }
-
-  #put(at: number): void {
-    if (at > MAX_VALUES) throw this.#damaged(`a value at ${at} of the memo`)
-    this.#memo.set(at, this.#top())
-  }
-
-  #get(at: number): void {
-    if (!this.#memo.has(at))
-      throw this.#damaged(`a pickle that takes value ${at} of the memo, which is not there`)
-    this.#push(this.#memo.get(at))
-  }
-
-  #append(values: unknown[]): void {
-    const list = this.#top()
-    if (!Array.isArray(list)) throw this.#damaged('elements of what is no list')
-    for (const value of values) list.push(value)
-  }
-
-  #setItems(values: unknown[]): void {
-    const dict = this.#top()
-    if (!(dict instanceof Map) || values.length % 2) throw this.#damaged('items of what is no dict')
-    for (let i = 0; i < values.length; i += 2) {
-      const key = values[i]
-      if (typeof key === 'object') throw this.#damaged(`a dict with the key ${describe(key)}`)
-      dict.set(key, values[i + 1])
-    }
-  }
-
-  #global(module: string, name: string): void {
-    const full = `${module}.${name}`
-    const isKnown = Object.hasOwn(MAKERS, full) || DTYPE.test(full) || storageDtype(full) !== null
-    if (isKnown) return this.#push(new Global(full))
-    if (module.startsWith('__torch__')) throw isTorchScript(this.#what)
-    throw this.#damaged(
-      `the name ${describe(full)}, which could be a program: save model.state_dict() instead`,
-    )
-  }
-
-  #make(called: unknown, args: unknown): unknown {
-    const name = called instanceof Global ? called.name : ''
-    const make = Object.hasOwn(MAKERS, name) && Array.isArray(args) ? MAKERS[name] : null
-    const made = make?.(args as unknown[]) ?? null
-    if (made !== null) return made
-    const given = Array.isArray(args) ? args.slice(0, 4) : []
-    const texts = given.map((arg) => (isStorage(arg) ? `a storage of ${arg.length} values` : describe(arg)))
-    throw this.#damaged(`${name}(${texts.join(', ')})`)
-  }
-
-  /** @param id ('storage', torch.FloatStorage, key, device, length) */
-  #storage(id: unknown): Storage {
-    const [kind, type, key, , length] = Array.isArray(id) ? id : []
-    const dtype = type instanceof Global ? storageDtype(type.name) : null
-    if (kind !== 'storage' || typeof key !== 'string' || dtype === null || !isCount(length)) {
-      throw this.#damaged(`a storage of ${describe(length)} values`)
-    }
-    if (bytesOf(dtype, [length]) > 2 ** 32) throw tooLong(this.#what)
-    const known = this.#storages.get(key) ?? { key, dtype, length }
-    if (known.dtype !== dtype || known.length !== length)
-      throw this.#damaged(`two descriptions of storage ${describe(key)}`)
-    this.#storages.set(key, known)
-    return known
-  }
-}
-
-const isCount = (n: unknown): n is number => Number.isSafeInteger(n) && Number(n) >= 0
-const areCounts = (list: unknown): list is number[] =>
-  Array.isArray(list) && list.length <= MAX_AXES && list.every(isCount)
-
-/** The dtype of `torch.FloatStorage`, and of its like. */
-function storageDtype(name: string): string | null {
-  const [module, type] = name.split('.')
-  return module === 'torch' && Object.hasOwn(STORAGES, type) ? STORAGES[type] : null
-}
-
-/** @param bytes little-endian, with a sign */
-function integer(bytes: Uint8Array): number {
-  const value = bytes.reduceRight((value, byte) => 256n * value + BigInt(byte), 0n)
-  return Number(BigInt.asIntN(8 * bytes.length, value))
-}
-
-/** A dtype, such as torch.float16. */
-const DTYPE = /^torch\.(b?float|u?int)\d+$|^torch\.(bool|half|double|long|complex64)$/
-
-/** What a pickle may call, and what we make instead; null for arguments that it does not take. */
-const MAKERS: Readonly<Record<string, (args: unknown[]) => unknown>> = {
-  'collections.OrderedDict': (args) => (args.length === 0 ? new Map() : null),
-  'torch._utils._rebuild_tensor_v2': ([storage, offset, shape, strides]) =>
-    tensorView(storage, offset, shape, strides),
-  'torch._utils._rebuild_parameter': ([tensor]) => (tensor instanceof TensorView ? tensor : null),
-  'torch.Size': ([sizes]) => (areCounts(sizes) ? sizes : null),
-  'torch.device': ([name]) => name,
-}
-
-/** A view that lies within its storage; null for any other. */
-function tensorView(storage: unknown, offset: unknown, shape: unknown, strides: unknown): TensorView | null {
-  if (!isStorage(storage) || !isCount(offset) || !areCounts(shape) || !areCounts(strides)) return null
-  if (shape.length !== strides.length) return null
-  const isEmpty = shape.includes(0)
-  const last = shape.reduce((last, size, i) => last + (size - 1) * strides[i], offset)
-  return isEmpty || last < storage.length ? new TensorView(storage, offset, shape, strides) : null
-}
-
-const isStorage = (value: unknown): value is Storage =>
-  typeof value === 'object' && value !== null && 'key' in value && 'dtype' in value
