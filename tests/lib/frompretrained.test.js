@@ -639,6 +639,17 @@ test('a file that is truncated, too long, foreign or broken is refused, and noth
     [Buffer.concat([file, Buffer.of(0)]), 'VALUE', /got more than \d+ bytes/],
     [Buffer.from('<!doctype html><title>404</title>'), 'VALUE', /one that starts with "<!doctype html>/],
     [
+      Buffer.from('GGUF\x03\0\0\0\0\0\0\0\0\0'),
+      'VALUE',
+      /source should be a safetensors file, got a GGUF file$/,
+    ],
+    [Buffer.from('800280027d', 'hex'), 'VALUE', /got 5 bytes$/],
+    [
+      Buffer.from('80028a0a6cfc9c46f920', 'hex'),
+      'VALUE',
+      /got a pickle, as torch\.save wrote it before PyTorch 1\.6/,
+    ],
+    [
       gpt.saveSafetensors(new gpt.Linear(2, 3), { names: 'ours' }),
       'VALUE',
       /source should have wte.weight .*, got bias, weight/,

@@ -248,6 +248,11 @@ const refused = {
     /a header with 100001 names, more than 100000$/,
   ],
   'a header that is a list': [fileOf('[]'), 'VALUE', /a header that does not begin with \{$/],
+  'a header of 640 bytes that begins with a space': [
+    fileOf(` {}${' '.repeat(637)}`),
+    'VALUE',
+    /a header that does not begin with \{$/,
+  ],
   'a header that begins with a space': [fileOf(' {}'), 'VALUE', /a header that does not begin with \{$/],
   'a byte order mark': [fileOf('\ufeff{}'), 'VALUE', /a header that does not begin with \{$/],
   'null as a tensor': [fileOf({ a: null }), 'VALUE', /got "a" with dtype undefined$/],

@@ -31,7 +31,10 @@ export const MAX_TENSORS = 100_000
 const KINDS: readonly (readonly [RegExp, string])[] = [
   [/^1f8b/, 'one that gzip has compressed'],
   [/^504b0304/, 'a ZIP archive, as torch.save writes it: loadTorch reads it'],
-  [/^80/, 'a pickle, as torch.save wrote it before PyTorch 1.6: load it there, and save it again'],
+  [
+    /^800[2-5](?!00)/,
+    'a pickle, as torch.save wrote it before PyTorch 1.6: load it there, and save it again',
+  ],
   [/^47475546/, 'a GGUF file'],
   [/^894844460d0a1a0a/, 'an HDF5 file'],
   [/^934e554d5059/, 'a .npy file of NumPy'],
