@@ -557,7 +557,7 @@ test('an abort ends the wait for a source that never answers', async () => {
   }
 })
 
-test('every file is canceled where one cannot be opened, and where open is aborted, also those that come late', async () => {
+test('every file is canceled where one does not open, and where open is aborted, a late one, too', async () => {
   const reason = new Error('enough')
   /** @type {unknown[]} */
   let cancelled = []
@@ -767,6 +767,15 @@ test('an async iterable is told where loading ends early, and its error comes ou
     throw new Error('disk full')
   }
   await assertRefusesToLoad(failing(), 'NETWORK', /readable to its end, got disk full/)
+  async function* empty() {
+    yield new Uint8Array(0)
+    yield file
+  }
+  assertEqual(await gpt.GPTModel.fromPretrained(empty()))
+  async function* nothing() {
+    for (let i = 0; i < 1e9; i++) yield new Uint8Array(0)
+  }
+  await assertRefusesToLoad(nothing(), 'VALUE', /source should give bytes, got 1000 empty chunks in a row/)
 })
 
 test('an index and a function that opens a name give the same model as the parts by name', async () => {

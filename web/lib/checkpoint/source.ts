@@ -222,6 +222,9 @@ function inOrder(readAt: ReadAt): Source {
   }
 }
 
+/** The most empty chunks in a row. */
+const MAX_EMPTY = 1000
+
 class Streamed implements Source {
   #reader
   #rest: Uint8Array = new Uint8Array(0)
@@ -250,7 +253,10 @@ class Streamed implements Source {
 
   /** Reads on where `#rest` is empty. False at the end of the stream. */
   async #fill(): Promise<boolean> {
-    while (this.#rest.length === 0 && !this.#ended) {
+    for (let chunks = 0; this.#rest.length === 0 && !this.#ended; chunks++) {
+      // No timer and no abort is heard while a source gives nothing at once, again and again.
+      if (chunks > MAX_EMPTY)
+        throw fail('VALUE', 'source', 'give bytes', `${MAX_EMPTY} empty chunks in a row`)
       const { done, value } = await readable('NETWORK', () => this.#reader.read())
       if (done) this.#ended = true
       else this.#rest = checkBytes('a chunk of source', value)
