@@ -245,6 +245,22 @@ test('a config that contradicts the file is refused, and both values are named',
   )
 })
 
+test('a field that a fork has added to nanoGPT’s config is refused, and a setting is not', async () => {
+  const entries = ['dataclass.pt', 'settings.pt'].map(
+    (file) => models.find((one) => one.file === file) ?? assert.fail(`no ${file}`),
+  )
+  const [dataclass, settings] = entries.map(({ file }) => {
+    const text = Buffer.from(bytesOf(file)).toString('latin1').replaceAll('dropout', 'rotary_')
+    return new Uint8Array(Buffer.from(text, 'latin1'))
+  })
+  await assert.rejects(fromPretrained(dataclass), (error) =>
+    assertRefusal(error, 'VALUE', /source should have names among n_layer, .* got "rotary_"/),
+  )
+  const model = await fromPretrained(settings)
+  assertLogits(model, entries[1].logits)
+  model.dispose()
+})
+
 test('a switch of config.json that would change the numbers is refused by its name', async () => {
   const entry = models.find(({ file }) => file === 'hf.safetensors') ?? assert.fail()
   for (const [name, value] of Object.entries({
