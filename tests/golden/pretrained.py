@@ -797,6 +797,8 @@ def refused():
     torch.manual_seed(71)
     add("a whole model", save(nn.Linear(1, 1)), "linear\\.Linear with tensors inside: save model\\.state")
     add("a whole model in a dict", save({"model": nn.Linear(1, 1)}), "linear\\.Linear with tensors")
+    arrays = save({"wte.weight": numpy.ones((2, 2)), "epoch": 3})
+    add("arrays of NumPy", arrays, "numpy\\.core\\.multiarray\\._reconstruct without tensors")
     parts = argparse.Namespace(deep=[{"weight": torch.ones(1)}])
     add("a tensor in an object", save({"a": torch.ones(1), "b": parts}), "argparse\\.Namespace with tensors")
     add("a tensor in a set", save({"a": torch.ones(1), "b": {torch.ones(1)}}), "set with tensors")

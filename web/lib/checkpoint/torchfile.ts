@@ -137,12 +137,14 @@ function tensorsIn(what: string, root: unknown): Named[] {
   const path = new Set()
   const seen = new Set()
   let letters = 0
+  let other = root
   function walk(name: string, value: unknown): void {
     letters += 1 + name.length
     // A list may have another one any number of times, and one name any number of values.
     if (letters > MAX_PICKLE || found.length > MAX_TENSORS) throw damaged(what, 'too many values or tensors')
     if (value instanceof TensorView) found.push(named(name, value))
     checkOpaque(what, value, seen)
+    if (value instanceof Opaque) other = value
     if (!(value instanceof Map) && !Array.isArray(value)) return
     if (path.has(value) || path.size > 100)
       throw damaged(what, 'dicts or lists that contain themselves, or are nested too deep')
@@ -151,7 +153,7 @@ function tensorsIn(what: string, root: unknown): Named[] {
     path.delete(value)
   }
   walk('', root)
-  if (found.length === 0) throw damaged(what, `${words(root)} without tensors`)
+  if (found.length === 0) throw damaged(what, `${words(other)} without tensors`)
   const names = new Set()
   for (const { info } of found) {
     if (names.has(info.name)) throw damaged(what, `two tensors with the name ${describe(info.name)}`)
