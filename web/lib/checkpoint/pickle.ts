@@ -1,5 +1,5 @@
-// The pickle in a file of torch.save: https://github.com/python/cpython/blob/main/Lib/pickletools.py describes
-// the format.
+// The pickle in a file of torch.save. Its format:
+// https://github.com/python/cpython/blob/main/Lib/pickletools.py
 //
 // A pickle is a program for a machine with a stack, which may call any function of Python. This one makes
 // dicts, lists, numbers, strings and tensors, and calls nothing. Every other call gives an Opaque: its parts
@@ -30,7 +30,7 @@ export const MAX_PICKLE = 2 ** 26
 /** The longest name of a module or of a function in it. */
 const MAX_LINE = 1000
 
-/** The most instructions of a pickle. GPT-2's has some thousands; a list of a million numbers has a million. */
+/** The most instructions of a pickle. GPT-2's has some thousands, a list of a million numbers a million. */
 const MAX_STEPS = 2 ** 22
 
 /** A tensor as its pickle describes it: a view of a storage. */
@@ -65,7 +65,7 @@ export class Storage {
   readonly key: string
   readonly dtype: string
   readonly length: number
-  /** no other storage has it, of this file or of another */
+  /** unique; two parts of a model may both have a storage with the key 0 */
   readonly id: number = ++storages
 
   constructor(key: string, dtype: string, length: number) {
@@ -85,9 +85,9 @@ class Global {
   }
 }
 
-/** What a call of Python would give, if it were called. */
+/** What a call of Python would give. Nothing is called. */
 export class Opaque {
-  /** of what would be called */
+  /** the name of what would be called */
   readonly name: string
   /** its arguments, attributes, elements and items */
   readonly parts: unknown[]
@@ -145,7 +145,7 @@ export class Pickle {
     throw this.#damaged(`a pickle of more than ${MAX_STEPS} instructions`)
   }
 
-  /** Runs an instruction. https://github.com/python/cpython/blob/main/Lib/pickletools.py has them all. */
+  /** Runs an instruction. */
   *#run(code: string): Reading<void> {
     switch (code) {
       case '\x80': {
@@ -334,7 +334,7 @@ export class Pickle {
     for (let i = 0; i < values.length; i += 2) {
       const [key, value] = values.slice(i, i + 2)
       if (key instanceof TensorView) throw this.#damaged('a dict with a tensor as a key')
-      // A tuple, for one, gets a name of its own.
+      // A key that is an object, such as a tuple, becomes a text. The object stays: it may have a tensor.
       const isName =
         typeof key === 'string' ? key.length <= MAX_LINE : typeof key !== 'object' || key === null
       if (isName) dict.set(key, value)
@@ -387,7 +387,7 @@ function storageDtype(name: string): string | null {
   return module === 'torch' && Object.hasOwn(STORAGES, type) ? STORAGES[type] : null
 }
 
-/** Bytes, such as the numbers of a NumPy array: nobody needs them. */
+/** Bytes, such as the numbers of a NumPy array, are not kept: no tensor needs them. */
 const bytesFrom = (bytes: Uint8Array) => new Opaque(`bytes of length ${bytes.length}`, [])
 
 /** @param bytes little-endian, with a sign */

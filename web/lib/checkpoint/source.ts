@@ -254,7 +254,7 @@ class Streamed implements Source {
   /** Reads on where `#rest` is empty. False at the end of the stream. */
   async #fill(): Promise<boolean> {
     for (let chunks = 0; this.#rest.length === 0 && !this.#ended; chunks++) {
-      // No timer and no abort is heard while a source gives nothing at once, again and again.
+      // A source that answers at once lets no timer run, so that nobody could abort.
       if (chunks > MAX_EMPTY)
         throw fail('VALUE', 'source', 'give bytes', `${MAX_EMPTY} empty chunks in a row`)
       const { done, value } = await readable('NETWORK', () => this.#reader.read())

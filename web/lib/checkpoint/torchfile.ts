@@ -100,9 +100,10 @@ function tensorsOf(what: string, dict: Map<unknown, unknown>): Named[] {
 }
 
 /**
- * An object that we do not know is left out, unless it has a tensor inside.
+ * An object that we do not know is left out.
  *
- * @param seen the lists and dicts that have none
+ * @param seen the lists and dicts that were searched, and have no tensor
+ * @throws {GptLayersError} VALUE where it has a tensor inside
  */
 function checkOpaque(what: string, opaque: unknown, seen: Set<unknown>): void {
   if (!(opaque instanceof Opaque)) return
@@ -140,7 +141,7 @@ function tensorsIn(what: string, root: unknown): Named[] {
   let other = root
   function walk(name: string, value: unknown): void {
     letters += 1 + name.length
-    // A list may have another one any number of times, and one name any number of values.
+    // A list may have the same list twice: 90 such lists in each other have 2^90 values.
     if (letters > MAX_PICKLE || found.length > MAX_TENSORS) throw damaged(what, 'too many values or tensors')
     if (value instanceof TensorView) found.push(named(name, value))
     checkOpaque(what, value, seen)
@@ -259,7 +260,7 @@ function* readEntry(what: string, exactly: Exactly): Reading<Entry | null> {
   return { name, length: hasDescriptor && length === 0 ? null : length, hasDescriptor }
 }
 
-/** How many bytes the parts of the directory have behind their signature, those for large files, too. */
+/** The bytes behind the signatures in the directory: of an entry, and of the two parts of ZIP64. */
 const DIRECTORY_PARTS: Readonly<Record<number, number>> = { [DIRECTORY]: 42, 0x06064b50: 52, 0x07064b50: 16 }
 
 /** Reads the directory, from behind its first signature to its end. */
