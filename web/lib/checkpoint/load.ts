@@ -42,8 +42,8 @@ export function loadSafetensors(bytes: Uint8Array | ArrayBuffer): Record<string,
  * @param bytes the file. Its pickle is read as data: nothing is called. What is no tensor is left out
  * @returns new float32 tensors by name
  * @throws {GptLayersError} as a rejection: VALUE where the file is damaged, has tensors in other objects than
- *   lists and dicts, such as a whole model, or float32 cannot represent an integer; UNSUPPORTED for compressed
- *   or big-endian files and those over 4 GB
+ *   lists and dicts, such as a whole model, or float32 cannot represent an integer; UNSUPPORTED for
+ *   compressed or big-endian files and those over 4 GB
  * @example const { 'out_head.weight': head } = await gpt.loadTorch(readFileSync('model.pth'))
  */
 export async function loadTorch(bytes: Uint8Array | ArrayBuffer): Promise<Record<string, Tensor>> {
