@@ -200,6 +200,15 @@ export class Memory {
   }
 
   /**
+   * Removes a tensor from all scopes, so that none frees it.
+   *
+   * @returns whether it was made in one of them
+   */
+  release(tensor: Disposable): boolean {
+    return this.#scopes.filter(({ tensors }) => tensors.delete(tensor)).length > 0
+  }
+
+  /**
    * Says that a layer or an optimizer of the user's own runs in the innermost scope, which our own code has
    * opened. What it keeps in its properties outlives that scope.
    */

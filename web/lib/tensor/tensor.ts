@@ -96,6 +96,10 @@ export class Tensor {
   #size: number
   #storage: Storage | null
   #grad: Tensor | null = null
+  /** Whether nobody else frees the gradient: backward has made it, or a scope has let go of it. */
+  #ownsGrad = false
+  /** Whether this is the gradient of a leaf. */
+  #isGradient = false
   #requiresGrad = false
   #step: Step | null = null
   #isParameter = false
@@ -253,8 +257,8 @@ export class Tensor {
    * The sum of the gradients that `backward` has computed for this leaf since `zeroGrad`, of its shape; null
    * before the first. One that was disposed counts as none. It is freed with this tensor, and by `zeroGrad`.
    *
-   * Assigning checks: null, or another live tensor of the same shape. As in PyTorch, the two share their memory.
-   * Within `scope`, the gradient that was there before is freed when the scope ends, unless it is returned.
+   * Assigning checks: null, or another live tensor of the same shape, which no scope frees from here on. What
+   * `backward`, or an assignment in a scope, has put there before is freed when the scope ends, if there is one.
    */
   get grad(): Tensor | null {
     return this.#grad
@@ -269,11 +273,18 @@ export class Tensor {
         throw fail('VALUE', 'value', 'be another Tensor', 'the tensor itself')
       }
     }
-    // An alias: the program's tensor may be freed, by a scope or by another leaf whose gradient it is too.
-    const own = gradient && Tensor.alias(gradient, this.#shape)
-    if (own !== null) heap().untrack(own)
-    this.#grad?.heap?.track(this.#grad) // from here on it belongs to the scope
-    this.#grad = own
+    if (gradient === this.#grad) return
+    if (this.#ownsGrad) this.#grad?.heap?.track(this.#grad) // from here on it belongs to the scope
+    if (gradient !== null && gradient.#isGradient) {
+      // Of another leaf, which may free it.
+      const alias = Tensor.alias(gradient, this.#shape)
+      heap().release(alias)
+      this.receiveGradient(alias)
+    } else {
+      const isFromScope = gradient !== null && heap().release(gradient)
+      this.receiveGradient(gradient)
+      this.#ownsGrad = isFromScope
+    }
   }
 
   /**
@@ -282,7 +293,10 @@ export class Tensor {
    * @internal
    */
   receiveGradient(gradient: Tensor | null): void {
+    if (this.#grad !== null) this.#grad.#isGradient = false
+    if (gradient !== null) gradient.#isGradient = true
     this.#grad = gradient
+    this.#ownsGrad = true
   }
 
   /**
