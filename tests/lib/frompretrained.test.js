@@ -1,6 +1,6 @@
 // GPTModel.fromPretrained: which files it reads, from where, and that a failure leaves nothing behind.
 
-/** @import { ErrorCode, FileSource, GPTModel } from 'gpt-layers' */
+/** @import { ErrorCode, FileSource, GPTModel, Tensor } from 'gpt-layers' */
 
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
@@ -731,10 +731,62 @@ test('dispose while a file loads ends the loading, and the error names the funct
       )
       await assert.rejects(gone.GPTModel.fromPretrained(source, { dtype }), {
         code: 'DISPOSED',
-        message:
-          /^GPTModel\.fromPretrained: (gpt-layers should be loaded: await load\(\) first|the tensor should be live)/,
+        message: 'GPTModel.fromPretrained: gpt-layers should stay loaded, got a dispose() meanwhile',
       })
     }
+  }
+})
+
+test('dispose and load while a file is read end the loading, and touch no tensor of the new memory', async () => {
+  const again = await loadForTest()
+  const POINTS = 40
+  const size = Math.ceil(file.length / (POINTS - 1)) // at the last point everything has come but the end
+  for (const dtype of /** @type {const} */ (['float32', 'int8'])) {
+    for (let point = 0; point < POINTS; point++) {
+      const what = `${dtype}, before chunk ${point}`
+      let [used, ended] = [0, false]
+      /** @type {Tensor[]} */
+      let mine = []
+      async function* source() {
+        try {
+          for (let i = 0; i < POINTS; i++) {
+            if (i === point) {
+              again.dispose()
+              await again.load()
+              mine = Array.from({ length: 300 }, (_, k) => again.full([4], k))
+              used = untyped(mine[0]).heap.used
+            }
+            yield file.slice(i * size, (i + 1) * size)
+          }
+        } finally {
+          ended = true
+        }
+      }
+      await assert.rejects(again.GPTModel.fromPretrained(source(), { dtype }), {
+        code: 'DISPOSED',
+        message: 'GPTModel.fromPretrained: gpt-layers should stay loaded, got a dispose() meanwhile',
+      })
+      await new Promise((resolve) => setImmediate(resolve)) // nobody waits until a source is closed
+      assert.ok(ended, `${what}: the source is closed`)
+      assert.equal(untyped(mine[0]).heap.used, used, `${what}: the bytes in use`)
+      const next = again.full([4], -1)
+      mine.forEach((tensor, k) => assert.deepEqual([...tensor.data], [k, k, k, k], what))
+      next.dispose()
+    }
+  }
+  again.dispose()
+})
+
+test('dispose in onProgress ends the loading, after the last byte, too', async () => {
+  for (const isLast of [false, true]) {
+    const gone = await loadForTest()
+    const onProgress = (/** @type {{ loaded: number, total: number }} */ { loaded, total }) => {
+      if ((loaded === total) === isLast) gone.dispose()
+    }
+    await assert.rejects(gone.GPTModel.fromPretrained(file, { onProgress }), {
+      code: 'DISPOSED',
+      message: 'GPTModel.fromPretrained: gpt-layers should stay loaded, got a dispose() meanwhile',
+    })
   }
 })
 

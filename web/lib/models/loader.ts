@@ -1,4 +1,5 @@
 import type { Info, Place } from '../layers/names.ts'
+import type { Memory } from '../runtime/memory.ts'
 import { checkSameShape, shortName } from '../check.ts'
 import { fail } from '../errors.ts'
 import {
@@ -10,7 +11,6 @@ import {
   notFinite,
   shapeInFile,
 } from '../layers/load.ts'
-import { heap } from '../runtime/runtime.ts'
 import { type Matrices, evenGroups, GROUP_SIZE, Int8Weight, unitOf } from '../tensor/int8weight.ts'
 import { type Sink, type Values, floats, slabRows } from '../tensor/slabs.ts'
 import { Tensor } from '../tensor/tensor.ts'
@@ -28,6 +28,7 @@ interface Int8Form {
 
 /** Writes the values of a file to the tensors of a new layer, whose parameters are meta tensors until then. */
 export class Loader {
+  #memory
   #matrices
   /** What a matrix of floats becomes. */
   #dtype
@@ -42,7 +43,12 @@ export class Loader {
   /** Int8 weights that come in thirds: the values so far [outputs, inputs], and how many outputs are missing. */
   #thirds: Map<Tensor, { values: Float32Array; missing: number }> = new Map()
 
-  constructor(matrices: Matrices, places: readonly Place[], dtype: 'float32' | 'int8') {
+  /**
+   * @param memory the heap of the layer. Whoever gives values to a sink of `writes` has checked that the heap is
+   *   live
+   */
+  constructor(memory: Memory, matrices: Matrices, places: readonly Place[], dtype: 'float32' | 'int8') {
+    this.#memory = memory
     this.#matrices = matrices
     this.#dtype = dtype
     for (const place of places) {
@@ -64,11 +70,11 @@ export class Loader {
 
   /** Takes memory, before anything is changed. */
   begin(): void {
-    if (this.#stage.bytes > 0) this.#stage.byteOffset = heap().allocate(this.#stage.bytes)
+    if (this.#stage.bytes > 0) this.#stage.byteOffset = this.#memory.allocate(this.#stage.bytes)
   }
 
   end(): void {
-    if (this.#stage.byteOffset > 0) heap().free(this.#stage.byteOffset)
+    if (this.#stage.byteOffset > 0) this.#memory.free(this.#stage.byteOffset)
   }
 
   /** @returns null where the tensor is float32 */
@@ -101,7 +107,7 @@ export class Loader {
       const int8Weight = this.#int8Of(target, form)
       const cols = shape[turned ? 0 : 1]
       for (const [row, part] of this.#slabs(values, rows, cols, unit)) {
-        heap().floats(this.#stage.byteOffset, part.length).set(part)
+        this.#memory.floats(this.#stage.byteOffset, part.length).set(part)
         const isFinite = int8Weight.quantizeRows(this.#stage, first + row, part.length / cols, turned)
         if (!isFinite) throw notFinite(info.name)
       }
@@ -142,7 +148,7 @@ export class Loader {
     const write: Sink['write'] = (values, first, rows) => {
       const int8Weight = this.#int8Of(place.target, form)
       for (const [row, part] of this.#slabs(integersOf(place.info, values), rows, inputs, form.unit)) {
-        heap().bytes(this.#stage.byteOffset, part.length).set(part)
+        this.#memory.bytes(this.#stage.byteOffset, part.length).set(part)
         int8Weight.packRows(this.#stage, first + row, part.length / inputs)
       }
     }

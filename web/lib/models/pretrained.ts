@@ -70,12 +70,15 @@ export async function loadPretrained<M extends Module & { ignored: readonly stri
       told = loaded
       onProgress?.({ loaded, total })
     }
+    const memory = heap()
     const onBytes = (bytes: number) => {
       loaded += bytes
       if (loaded >= told + total / REPORTS && loaded < total) tell()
+      // While we waited for the bytes, and in onProgress, `dispose` and `load` may have run. From here on
+      // nothing waits until the bytes are in the model.
+      memory.checkLive()
     }
     const files: TensorFile[] = []
-    heap()
     for (const input of inputs) {
       input.listen(signal, onBytes)
       files.push(await input.run(await readerFor(input)))
@@ -87,7 +90,7 @@ export async function loadPretrained<M extends Module & { ignored: readonly stri
     const [own, matrices] = [model.stateDict(), Module.int8Matrices(model)]
     const { places, missing, unknown } = placesOf(own, matrices, 'source', infos, strict)
     if (missing.length > 0) throw lacks('source', missing, unknown)
-    const loader = new Loader(matrices, places, dtype)
+    const loader = new Loader(memory, matrices, places, dtype)
     loader.begin()
     try {
       for (const [i, file] of files.entries()) await inputs[i].run(file.read((info) => loader.writes(info)))
@@ -96,6 +99,7 @@ export async function loadPretrained<M extends Module & { ignored: readonly stri
     }
     loaded = total
     tell()
+    memory.checkLive()
     inputs.forEach((input) => input.close())
     model.ignored = unknown
     return model.eval()

@@ -100,9 +100,10 @@ export class Memory {
     return offset
   }
 
+  /** @throws {GptLayersError} DISPOSED where the heap was disposed, even if there is another one since */
   checkLive(): WebAssembly.Memory {
     if (this.#memory !== null) return this.#memory
-    throw fail('DISPOSED', 'the memory', 'be live', 'a tensor from before dispose()')
+    throw fail('DISPOSED', 'gpt-layers', 'stay loaded', 'a dispose() meanwhile')
   }
 
   /** @param offset from `allocate` */
