@@ -190,6 +190,34 @@ test('a second load with the same options does nothing, with others it is an err
   assert.throws(() => gpt.ones([2]).add(x), { code: 'DISPOSED' })
 })
 
+test('a function that starts workers may be another one in the second load, a module may not', async () => {
+  const gpt = await copy()
+  await gpt.load({ worker: () => assert.fail('one thread needs no worker') })
+  await gpt.load({ worker: () => assert.fail('one thread needs no worker') })
+  await assert.rejects(gpt.load(), {
+    code: 'VALUE',
+    message: 'load: worker should be function worker, as in the first load(), until dispose(), got undefined',
+  })
+  gpt.dispose()
+  const [first, second] = [new WebAssembly.Module(wasm), new WebAssembly.Module(wasm)]
+  await gpt.load({ module: first })
+  await gpt.load({ module: first })
+  await assert.rejects(gpt.load({ module: second }), {
+    code: 'VALUE',
+    message: 'load: module should be a Module, as in the first load(), until dispose(), got another one',
+  })
+})
+
+test('a load that finds everything loaded is not fulfilled after a dispose meanwhile', async () => {
+  const gpt = await load()
+  const second = gpt.load()
+  gpt.dispose()
+  await assert.rejects(second, { code: 'DISPOSED', message: /^load: .* a dispose\(\) meanwhile$/ })
+  const third = gpt.load()
+  gpt.dispose()
+  await Promise.all([assert.rejects(third, { code: 'DISPOSED' }), gpt.load()])
+})
+
 test('two loads at once are one', async () => {
   const gpt = await copy()
   await Promise.all([gpt.load(), gpt.load()])
@@ -296,9 +324,9 @@ const engineErrors = [
   [
     'CompileError',
     'UNSUPPORTED',
-    /'wasm-unsafe-eval' to script-src .* gpt-layers\/simd.wasm .* load\(\{ module \}\)/,
+    /^load: WebAssembly may .* 'wasm-unsafe-eval' to script-src .* gpt-layers\/simd.wasm .* load\(\{ module \}\)/,
   ],
-  ['EvalError', 'UNSUPPORTED', /'wasm-unsafe-eval'/],
+  ['EvalError', 'UNSUPPORTED', /^load: WebAssembly may .* 'wasm-unsafe-eval'/],
 ]
 for (const [name, code, message] of engineErrors) {
   test(`a ${name} of WebAssembly is an error with code ${code}, and the next load works`, async (t) => {

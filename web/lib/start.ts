@@ -105,14 +105,18 @@ export async function start(args: readonly unknown[], getModule: GetModule): Pro
     }
     current = known
     for (const name of Object.keys(options) as (keyof Checked)[]) {
-      if (known.options[name] === options[name]) continue
-      const expected = `be ${describe(known.options[name])}, as in the first load(), until dispose()`
-      throw fail('VALUE', name, expected, describe(options[name]))
+      const [first, now] = [known.options[name], options[name]]
+      // `() => new Worker(url)` is a new function in each call. The workers run already.
+      if (first === now || (typeof first === 'function' && typeof now === 'function')) continue
+      const [wanted, got] = [describe(first), describe(now)]
+      const expected = `be ${wanted}, as in the first load(), until dispose()`
+      throw fail('VALUE', name, expected, got === wanted ? 'another one' : got)
     }
     await known.loaded.catch((error) => {
       if (current === known) current = null // so that the next call tries again
       throw error
     })
+    if (current !== known) throw fail('DISPOSED', 'gpt-layers', 'stay loaded', 'a dispose() meanwhile')
   } catch (error) {
     throw withName(error, 'load')
   }
@@ -156,12 +160,8 @@ function checkLoadOptions(args: readonly unknown[]): Checked {
 /** @param isWanted whether `dispose` was not called meanwhile */
 async function startAnew(options: Checked, getModule: GetModule, isWanted: () => boolean): Promise<void> {
   const started = await prepare(options, getModule)
-  if (isWanted()) {
-    begin(started)
-    return
-  }
-  if (typeof started.pool !== 'string') started.pool.dispose()
-  throw fail('DISPOSED', 'gpt-layers', 'be loaded', 'a dispose() meanwhile')
+  if (isWanted()) begin(started)
+  else if (typeof started.pool !== 'string') started.pool.dispose()
 }
 
 async function prepare(
@@ -285,7 +285,7 @@ function refused(cause: unknown): never {
   }
   throw new GptLayersError(
     'UNSUPPORTED',
-    "load: WebAssembly may not be compiled here. In a page, add 'wasm-unsafe-eval' to script-src of its " +
+    "WebAssembly may not be compiled here. In a page, add 'wasm-unsafe-eval' to script-src of its " +
       'Content-Security-Policy. Elsewhere, import gpt-layers/simd.wasm and pass it: load({ module })',
     { cause },
   )
