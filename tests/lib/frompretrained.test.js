@@ -277,6 +277,35 @@ test('values and scales of int8 may come in any order, and under GPT-2’s names
   await assertRefusesToLoad(fileOf(missing), 'VALUE', /wte.weight/)
 })
 
+test('integers without a scale that is known are no weights, also where the scales are left out', async () => {
+  const entries = gpt2Entries(model)
+  const name = 'h.1.attn.c_attn.weight'
+  const message = `${name} should have floats, or be a layer's weight with scales in ${name}_scale, got`
+  for (const [dtype, bytes] of /** @type {const} */ ([
+    ['I8', 1],
+    ['U8', 1],
+    ['I32', 4],
+  ])) {
+    const [rows, cols] = entries.find((one) => one.name === name)?.shape ?? []
+    const integers = { name, dtype, shape: [rows, cols], data: new Uint8Array(bytes * rows * cols) }
+    const quantized = entries.map((one) => (one.name === name ? integers : one))
+    // bitsandbytes: the scale of each output is its SCB / 127.
+    const scales = entryOf(name.replace('weight', 'SCB'), [cols], new Float32Array(cols).fill(127))
+    for (const strict of [true, false]) {
+      const got = new RegExp(`${message} ${dtype}$`)
+      await assertRefusesToLoad(fileOf(quantized), 'UNSUPPORTED', got, { strict })
+      await assertRefusesToLoad(fileOf([...quantized, scales]), 'UNSUPPORTED', got, { strict, dtype: 'int8' })
+    }
+  }
+  for (const quantization_config of [{ load_in_8bit: true }, { quant_method: 'gptq' }]) {
+    await assertRefusesToLoad(file, 'VALUE', /config.quantization_config should be null, got an object/, {
+      config: { model_type: 'gpt2', quantization_config },
+    })
+  }
+  const config = { model_type: 'gpt2', quantization_config: null }
+  ;(await gpt.GPTModel.fromPretrained(file, { config })).dispose()
+})
+
 test('of tied weights that the file has twice the first wins, and float32 ones must be the same', async () => {
   const once = await gpt.GPTModel.fromPretrained(file, { dtype: 'int8' })
   for (const other of [0, 1]) {

@@ -313,6 +313,23 @@ test('a layer stays float32 or int8, whatever it loads', () => {
   assert.deepEqual(gpt.saveSafetensors(target, { names: 'ours' }), file)
 })
 
+test('an int8 weight is refused for what is no layer’s weight, also with strict: false', () => {
+  class Own extends gpt.Module {
+    w = gpt.parameter(gpt.ones([7, 10]))
+    table = gpt.ones([7, 10])
+  }
+  const own = new Own()
+  const { int8Weight } = new gpt.Linear(10, 7).quantize()
+  for (const name of ['w', 'table']) {
+    assertRefuses(
+      () => own.loadStateDict({ [name]: untyped(int8Weight) }, { strict: false }),
+      'UNSUPPORTED',
+      new RegExp(`${name} should have floats, or be a layer's weight with scales in ${name}_scale, got I8$`),
+    )
+    assert.ok(own.stateDict()[name].data.every((value) => value === 1))
+  }
+})
+
 test('float32 weights that are read in several slabs become int8 as in one piece', async () => {
   // More than 2 ** 20 values; as many rows of 1001 as a slab could hold end within a group and a block.
   for (const make of [() => new gpt.Linear(1001, 1100), () => new gpt.Conv1D(1001, 1100)]) {

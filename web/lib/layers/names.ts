@@ -177,7 +177,8 @@ type Source = Omit<Found, 'name'> & { info: Info }
  * @param infos the tensors of the file
  * @param strict whether a missing and an unknown tensor are errors
  * @returns also our names that the file lacks, and the file's that we do not know
- * @throws {GptLayersError} VALUE for a name that is missing, unknown or there twice
+ * @throws {GptLayersError} VALUE for a name that is missing, unknown or there twice; UNSUPPORTED for integers
+ *   without scales
  */
 export function placesOf(
   own: Record<string, Tensor>,
@@ -219,6 +220,7 @@ export function placesOf(
     const source = found.get(from + (third ?? ''))
     const scale = found.get(from + SCALE)?.info ?? null
     if (source) {
+      if (scale === null) checkFloats(source.info, own[name])
       const matrix = matrices.get(own[name])
       const transposed = matrix !== undefined && isTransposed(name, source, order, matrix.transposed, scale)
       return [{ name, target: own[name], info: source.info, scale, transposed, third }]
@@ -245,6 +247,16 @@ export function placesOf(
     throw fail('VALUE', what, 'have no other tensors, or come with strict: false', listed(unknown))
   }
   return { places, missing, unknown }
+}
+
+/**
+ * A weight of integers needs scales, or it would be 100 times too large. A buffer may have exact integers.
+ */
+function checkFloats({ name, dtype }: Info, { isParameter }: Tensor): void {
+  if (dtype.includes('F') || (dtype !== 'I8' && !isParameter)) return
+  const short = shortName(name)
+  const expected = `have floats, or be a layer's weight with scales in ${short}${SCALE}`
+  throw fail('UNSUPPORTED', short, expected, dtype)
 }
 
 /** @param others the names that came instead */

@@ -47,10 +47,11 @@ const ACTIVATIONS: Readonly<Record<string, 'tanh' | 'none'>> = {
 }
 
 /** What we cannot compute: the name in config.json, and its only value. */
-const FIXED: Readonly<Record<string, boolean>> = {
+const FIXED: Readonly<Record<string, unknown>> = {
   scale_attn_weights: true,
   scale_attn_by_inverse_layer_idx: false,
   add_cross_attention: false,
+  quantization_config: null,
 }
 
 /** A configuration under our names, and what its owner calls them. */

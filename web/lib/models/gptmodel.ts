@@ -239,7 +239,8 @@ export class GPTModel extends Module {
    * @param options with `dtype: 'int8'`, matrices become int8 on the way, and float32 is never in memory
    * @throws {GptLayersError} as a rejection, after which nothing is left behind: VALUE for a file that is
    *   truncated, damaged or of another model, for a config that contradicts it, and where nHeads is missing;
-   *   UNSUPPORTED for other types than floats and exact integers; NETWORK for a response that failed;
+   *   UNSUPPORTED for other types than floats and exact integers, and for a weight of integers without
+   *   scales; NETWORK for a response that failed;
    *   DISPOSED where `dispose` is called meanwhile. `signal.reason` where the signal aborts
    * @example
    * const model = await gpt.GPTModel.fromPretrained(await fetch('model.safetensors'), {
