@@ -32,7 +32,17 @@ import torch
 from torch import nn
 
 from common import GELU, pack
-from pretrained_models import IDS, MATRICES, GPT2, Book, logits, to_book, to_linear
+from pretrained_models import (
+    IDS,
+    MATRICES,
+    GPT2,
+    Book,
+    MinGPT,
+    logits,
+    to_book,
+    to_linear,
+    to_min_gpt,
+)
 from safetensors import file_of
 from torchfile import archive, call, number, pickled, tensor, text, tuple_of
 
@@ -477,6 +487,13 @@ def nanogpt_files(files):
         {**config, "activation_function": "gelu"},
         logits(nano(bias=True), state),
     )
+    state = to_min_gpt(draw(14), CONTEXT)
+    expected = logits(MinGPT(VOCAB, CONTEXT, DIM, HEADS, 2), state)
+    # Its GELU is nn.GELU, which is the exact one.
+    assert difference(expected, logits(nano(bias=True), to_linear(draw(14)))) < 1e-12
+    assert difference(expected, logits(gpt2(conv=False), to_linear(draw(14)))) > 1e-4
+    name = "model.pt of minGPT before 2022"
+    files.add("mingpt", name, "mingpt_2020.pt", save(state_dict(state)), {"n_head": HEADS}, expected)
 
 
     state = to_linear(draw(14, 1, tied=True))

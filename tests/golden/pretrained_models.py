@@ -1,8 +1,8 @@
 """GPTs as others write them, with the names of their tensors: what pretrained.py saves and back.py loads.
 
 GPT2 has the names of Hugging Face's GPT-2 and of nanoGPT and minGPT; the former's matrices are [in, out], the
-latter's [out, in]. Book has the names of the book that the notebook belongs to. The `to_` functions give the
-same weights other names and layouts.
+latter's [out, in]. MinGPT has those of minGPT before 2022. Book has the names of the book that the notebook
+belongs to. The `to_` functions give the same weights other names and layouts.
 """
 
 import math
@@ -96,6 +96,46 @@ class GPT2(nn.Module):
         return self.lm_head(self.transformer.ln_f(x))
 
 
+class MinGPTAttention(nn.Module):
+    def __init__(self, dim, context, heads):
+        super().__init__()
+        self.heads = heads
+        self.key, self.query, self.value = (nn.Linear(dim, dim) for _ in range(3))
+        self.proj = nn.Linear(dim, dim)
+        self.register_buffer("mask", torch.tril(torch.ones(context, context)).view(1, 1, context, context))
+
+    def forward(self, x):
+        return self.proj(attend(self.query(x), self.key(x), self.value(x), self.heads))
+
+
+class MinGPTBlock(nn.Module):
+    def __init__(self, dim, context, heads):
+        super().__init__()
+        self.ln1, self.ln2 = nn.LayerNorm(dim), nn.LayerNorm(dim)
+        self.attn = MinGPTAttention(dim, context, heads)
+        self.mlp = nn.Sequential(nn.Linear(dim, 4 * dim), nn.GELU(), nn.Linear(4 * dim, dim), nn.Dropout(0))
+
+    def forward(self, x):
+        x = x + self.attn(self.ln1(x))
+        return x + self.mlp(self.ln2(x))
+
+
+class MinGPT(nn.Module):
+    """minGPT as it was from 2020 to 2022. Its positions are a parameter [1, context, dim]."""
+
+    def __init__(self, vocab, context, dim, heads, layers):
+        super().__init__()
+        self.tok_emb = nn.Embedding(vocab, dim)
+        self.pos_emb = nn.Parameter(torch.zeros(1, context, dim))
+        self.blocks = nn.Sequential(*(MinGPTBlock(dim, context, heads) for _ in range(layers)))
+        self.ln_f = nn.LayerNorm(dim)
+        self.head = nn.Linear(dim, vocab, bias=False)
+
+    def forward(self, ids):
+        x = self.tok_emb(ids) + self.pos_emb[:, : ids.shape[1], :]
+        return self.head(self.ln_f(self.blocks(x)))
+
+
 class BookAttention(nn.Module):
     def __init__(self, dim, context, heads, qkv_bias, fused):
         super().__init__()
@@ -178,6 +218,35 @@ def to_book(state, context, *, fused=False):
         if name.endswith("norm1.scale"):
             book[name.replace("norm1.scale", "att.mask")] = torch.ones(context, context).triu(1)
     return book
+
+
+def to_min_gpt(state, context):
+    """Hugging Face's names and layout -> those of minGPT before 2022, with its masks."""
+    rows = (
+        ("transformer.", ""),
+        ("wte", "tok_emb"),
+        ("wpe.weight", "pos_emb"),
+        ("h.", "blocks."),
+        ("ln_1", "ln1"),
+        ("ln_2", "ln2"),
+        ("mlp.c_fc", "mlp.0"),
+        ("mlp.c_proj", "mlp.2"),
+        ("attn.c_proj", "attn.proj"),
+        ("lm_head", "head"),
+    )
+    mingpt = {}
+    for name, tensor in to_linear(state).items():
+        for theirs, other in rows:
+            name = name.replace(theirs, other)
+        if ".c_attn." in name:
+            for part, values in zip(("query", "key", "value"), tensor.chunk(3)):
+                mingpt[name.replace("c_attn", part)] = values.clone()
+        else:
+            mingpt[name] = tensor[None] if name == "pos_emb" else tensor
+        if name.endswith("ln1.weight"):
+            mask = torch.ones(context, context).tril().view(1, 1, context, context)
+            mingpt[name.replace("ln1.weight", "attn.mask")] = mask
+    return mingpt
 
 
 @torch.no_grad()

@@ -451,6 +451,57 @@ test('a head in the file is a weight of its own, or, tied, must be the same', as
   })
 })
 
+test('a tied weight may have the name of the head alone', async () => {
+  const headOnly = gpt2Entries(model, { prefix: 'transformer.' }).map((entry) =>
+    entry.name === 'transformer.wte.weight' ? { ...entry, name: 'lm_head.weight' } : entry,
+  )
+  for (const bytes of [
+    fileOf(headOnly),
+    fileOf(headOnly.map((entry) => ({ ...entry, name: `module.${entry.name}` }))),
+  ]) {
+    const loaded = await gpt.GPTModel.fromPretrained(bytes)
+    assertEqual(loaded)
+    assert.equal(loaded.tokEmb.weight, loaded.outHead.weight)
+    assert.equal(String(loaded.forward(IDS)), expected)
+    loaded.dispose()
+  }
+  const quantized = await gpt.GPTModel.fromPretrained(fileOf(headOnly), { dtype: 'int8' })
+  const same = await gpt.GPTModel.fromPretrained(file, { dtype: 'int8' })
+  assert.equal(String(quantized.forward(IDS)), String(same.forward(IDS)))
+  for (const one of [quantized, same]) one.dispose()
+  await assertRefusesToLoad(fileOf(headOnly), 'VALUE', /source should have tok_emb.weight, got/, {
+    config: { tieWeights: false },
+  })
+})
+
+test('a head for classes instead of tokens is left out with strict: false, and listed', async () => {
+  const named = gpt2Entries(model)
+  for (const head of ['out_head', 'lm_head']) {
+    const classes = [
+      entryOf(`${head}.weight`, [2, 64], new Float32Array(128).fill(9)),
+      entryOf(`${head}.bias`, [2], new Float32Array(2)),
+    ]
+    const message = new RegExp(
+      `${head}.weight should have shape \\[19, 64\\], or come with strict: false, which leaves it out, got shape \\[2, 64\\]$`,
+    )
+    await assertRefusesToLoad(fileOf([...named, classes[0]]), 'SHAPE', message)
+    await assertRefusesToLoad(fileOf([...named, ...classes]), 'SHAPE', message)
+    for (const dtype of /** @type {const} */ (['float32', 'int8'])) {
+      const loaded = await gpt.GPTModel.fromPretrained(fileOf([...named, ...classes]), {
+        strict: false,
+        dtype,
+      })
+      assert.deepEqual([...loaded.ignored].sort(), [`${head}.bias`, `${head}.weight`])
+      if (dtype === 'float32') assert.equal(String(loaded.forward(IDS)), expected)
+      loaded.dispose()
+    }
+    await assertRefusesToLoad(fileOf([...named, ...classes]), 'VALUE', /source should have out_head.weight/, {
+      strict: false,
+      config: { tieWeights: false },
+    })
+  }
+})
+
 test('nothing is drawn from the generator', async () => {
   gpt.manualSeed(5)
   const loaded = await gpt.GPTModel.fromPretrained(file)

@@ -174,6 +174,11 @@ test('a model loads what it or a tied model has saved', () => {
     }
   }
   const [tied, untied] = [true, false].map((tieWeights) => new gpt.GPTModel({ ...small, tieWeights }))
+  const { 'tok_emb.weight': tokens, ...headOnly } = tied.stateDict()
+  const loaded = new gpt.GPTModel({ ...small, tieWeights: true })
+  loaded.loadStateDict(headOnly)
+  assert.deepEqual(loaded.tokEmb.weight.data, tokens.data)
+  assertRefuses(() => untied.loadStateDict(headOnly), 'VALUE', /dict should have tok_emb.weight, got/)
   const before = gpt.saveSafetensors(tied, { names: 'ours' })
   const why =
     /^GPTModel.loadStateDict: out_head.weight should be tok_emb.weight, with which it is tied, got other values$/

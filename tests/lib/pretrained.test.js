@@ -202,10 +202,59 @@ test('whatever stands before every name changes nothing', async () => {
     model.dispose()
   }
   // Some names with a prefix and some without are two models, or none.
-  const mixed = renamed(bytesOf(file), (name) => (name.startsWith('h.1.') ? `module.${name}` : name))
+  const mixed = renamed(bytesOf(file), (name) => (name.startsWith('h.1.') ? `other.${name}` : name))
   await assert.rejects(fromPretrained(mixed, optionsOf(entry)), (error) =>
-    assertRefusal(error, 'VALUE', /module\.h\.1\.|h\.1\./),
+    assertRefusal(error, 'VALUE', /other\.h\.1\.|h\.1\./),
   )
+})
+
+test('what wraps a layer changes nothing, wherever its name stands', async () => {
+  const entries = models.filter(({ file }) =>
+    ['hf.safetensors', 'hf_head.safetensors', 'book.safetensors'].includes(file),
+  )
+  const renames = /** @type {((name: string) => string)[]} */ ([
+    ...['_orig_mod', '_fsdp_wrapped_module', '_checkpoint_wrapped_module', 'module'].flatMap((wrapper) => [
+      (/** @type {string} */ name) => name.replace(/(h|trf_blocks)\.\d+\./, `$&${wrapper}.`),
+      (/** @type {string} */ name) => name.replace(/(h|trf_blocks)\./, `$&${wrapper}.`),
+      (/** @type {string} */ name) => name.replace(/\.[^.]+$/, `.${wrapper}$&`),
+      (/** @type {string} */ name) => `${wrapper}.${name}`.replace(/\.(att|attn)\./, `$&${wrapper}.`),
+    ]),
+    (name) => `_fsdp_wrapped_module.${name}`.replace(/\.\d+\./, '$&_fsdp_wrapped_module._orig_mod.module.'),
+    (name) => `base_model.model.${name}`.replace(/\.(c_attn|W_query)\./, '$&base_layer.'),
+  ])
+  for (const entry of entries) {
+    for (const rename of renames) {
+      const model = await fromPretrained(renamed(bytesOf(entry.file), rename), optionsOf(entry))
+      assertLogits(model, entry.logits, rename('h.0.attn.c_attn.weight'))
+      model.dispose()
+    }
+  }
+})
+
+test('of several models none is taken where no name says which', async () => {
+  const words = 'should have one GPT, or one that is named model, module or state_dict'
+  const entry = models.find(({ file }) => file === 'hf.safetensors') ?? assert.fail()
+  const one = Object.entries(gpt.loadSafetensors(bytesOf(entry.file)))
+  const masks = (/** @type {string} */ name) => /\.attn\.(masked_)?bias$/.test(name)
+  const both = (/** @type {string[]} */ ...names) =>
+    untyped(gpt).saveSafetensors(
+      Object.fromEntries(
+        names.flatMap((path, i) =>
+          one.filter(([name]) => !masks(name)).map(([name, x]) => [`${path}.${name}`, x.mul(i + 1)]),
+        ),
+      ),
+    )
+  for (const strict of [true, false]) {
+    await assert.rejects(fromPretrained(both('ema', 'net'), { ...optionsOf(entry), strict }), (error) =>
+      assertRefusal(error, 'VALUE', new RegExp(`${words}, got ema, net$`)),
+    )
+  }
+  const model = await fromPretrained(both('model', 'ema'), { ...optionsOf(entry), strict: false })
+  assertLogits(model, entry.logits)
+  assert.ok(
+    model.ignored.includes('ema.wte.weight') && model.ignored.every((name) => name.startsWith('ema.')),
+  )
+  model.dispose()
 })
 
 test('a tensor that is no weight of a GPT is refused with the words strict: false', async () => {

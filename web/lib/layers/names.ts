@@ -14,6 +14,7 @@ import { fail } from '../errors.ts'
  * | beside | only where our layer has this tensor or layer, too |
  * | weight | how the file has a matrix: `[out, in]`, as nn.Linear; `c_attn`: as the shape of c_attn says |
  * | third | the tensor is the first, second or last third of our outputs: 0, 1 or 2 |
+ * | isBatch | the file has an axis of size 1 in front |
  */
 interface Row {
   theirs: string
@@ -21,6 +22,7 @@ interface Row {
   beside?: string
   weight?: '[out, in]' | 'c_attn'
   third?: 0 | 1 | 2
+  isBatch?: true
 }
 
 /** A name that is in our state dict comes first, then the first row that leads to one. */
@@ -49,21 +51,70 @@ const ROWS: readonly Row[] = [
   { theirs: 'proj', ours: 'c_proj', weight: '[out, in]' },
   { theirs: 'mask', ours: null, beside: 'c_attn' },
 
+  // minGPT before 2022
+  { theirs: 'pos_emb', ours: 'pos_emb.weight', isBatch: true },
+  { theirs: 'blocks', ours: 'trf_blocks', weight: '[out, in]' },
+  { theirs: 'ln1', ours: 'norm1' },
+  { theirs: 'ln2', ours: 'norm2' },
+  { theirs: 'query', ours: 'c_attn', third: 0, beside: 'c_attn' },
+  { theirs: 'key', ours: 'c_attn', third: 1, beside: 'c_attn' },
+  { theirs: 'value', ours: 'c_attn', third: 2, beside: 'c_attn' },
+  { theirs: 'mlp', ours: 'ff.layers' },
+  { theirs: 'head', ours: 'out_head' },
+
   // PyTorch's norms
   { theirs: 'weight', ours: 'scale' },
   { theirs: 'bias', ours: 'shift' },
   { theirs: 'num_batches_tracked', ours: null, beside: 'running_mean' },
 ]
 
-/** The token embedding's weight. Its prefix in a file, such as `module.`, is the prefix of all names there. */
-const TOKENS = 'tok_emb.weight'
-const HEAD = 'out_head.weight'
+/** What torch.compile, FSDP, activation checkpoints, DataParallel and LoRA put into the names of what they wrap. */
+const WRAPPERS = ['_orig_mod', '_fsdp_wrapped_module', '_checkpoint_wrapped_module', 'module', 'base_layer']
+
+/** A name without the parts of wrappers. */
+export const unwrapped = (name: string): string =>
+  name
+    .split('.')
+    .filter((part) => !WRAPPERS.includes(part))
+    .join('.')
+
+export const TOKENS = 'tok_emb.weight'
+export const HEAD = 'out_head.weight'
+
+/**
+ * What stands before the names of the embeddings in a file, such as `transformer.`, stands before all names there.
+ * A tied file may lack the token embedding.
+ */
+const TOKENS_IN_FILE = /^(.*\.)?(?:wte|tok_emb)\.weight$/
+const POSITIONS_IN_FILE = /^(.*\.)?(?:wpe|pos_emb)\.weight$/
+
+/** Whether this name in a file is that of a GPT's token embedding. */
+export const isTokens = (theirs: string): boolean => TOKENS_IN_FILE.test(unwrapped(theirs))
+
+/** The words for a model in a file that has more beside it, such as an average of its weights. */
+const MODELS = ['model', 'model_state_dict', 'module', 'state_dict', 'transformer']
+
+/**
+ * Chooses one of several GPTs in a file.
+ *
+ * @param what the argument that is the file, for errors
+ * @param paths where the GPTs are, such as `ema.module`
+ * @throws {GptLayersError} VALUE where the paths do not say which is the model
+ */
+export function modelAmong(what: string, paths: readonly string[]): string {
+  const all = paths.map((path) => path.split('.'))
+  const shared = all[0].findIndex((part, i) => all.some((parts) => parts[i] !== part))
+  const named = paths.filter((_, i) => all[i].slice(shared).every((part) => MODELS.includes(part)))
+  if (paths.length === 1 || named.length === 1) return paths.length === 1 ? paths[0] : named[0]
+  throw fail('VALUE', what, 'have one GPT, or one that is named model, module or state_dict', listed(paths))
+}
 
 /** Our tensor that a name stands for. */
 interface Found {
   name: string
   weight?: Row['weight']
   third?: Row['third']
+  isBatch?: Row['isBatch']
 }
 
 /** Our names, part by part. */
@@ -73,13 +124,16 @@ type Tree = Map<string, Tree>
 export class Names {
   #own: ReadonlySet<string>
   #tree: Tree = new Map()
-  #prefix = ''
+  /** without the parts of wrappers */
+  #prefix: readonly string[] = []
 
   /**
+   * @param what the argument that is the file, for errors
    * @param own our names
    * @param theirs all names in the file
+   * @throws {GptLayersError} VALUE for several GPTs, unless one is named as the model
    */
-  constructor(own: readonly string[], theirs: readonly string[]) {
+  constructor(what: string, own: readonly string[], theirs: readonly string[]) {
     this.#own = new Set(own)
     for (const name of own) {
       let tree = this.#tree
@@ -89,28 +143,38 @@ export class Names {
         tree = inside
       }
     }
-    if (!this.#own.has(TOKENS)) return
-    const prefixes = theirs.flatMap((name) => /^(.*\.)?(?:wte|tok_emb)\.weight$/.exec(name)?.[1] ?? [])
-    if (!theirs.some((name) => this.#find(name)?.name === TOKENS)) {
-      this.#prefix = prefixes.sort((a, b) => a.length - b.length)[0] ?? ''
-    }
+    if (!this.#own.has(TOKENS) || theirs.some((name) => this.find(name)?.name === TOKENS)) return
+    const prefixes = [TOKENS_IN_FILE, POSITIONS_IN_FILE].map(
+      (pattern) => new Set(theirs.flatMap((name) => pattern.exec(unwrapped(name))?.[1]?.slice(0, -1) ?? [])),
+    )
+    const found = prefixes.find(({ size }) => size > 0)
+    if (found) this.#prefix = modelAmong(what, [...found]).split('.')
   }
 
   /**
    * @returns null for a tensor to be ignored, undefined for one that is unknown
    */
   find(theirs: string): Found | null | undefined {
-    if (this.#own.has(theirs)) return this.#find(theirs)
+    const parts = theirs.split('.')
+    if (this.#own.has(theirs)) return findIn(this.#tree, parts, [])
     // The head has a part of the prefix only: transformer.wte.weight, lm_head.weight.
-    for (let prefix = this.#prefix; ; prefix = prefix.replace(/[^.]*\.$/, '')) {
-      const found = theirs.startsWith(prefix) ? this.#find(theirs.slice(prefix.length)) : undefined
-      if (found !== undefined || prefix === '') return found
+    for (let length = this.#prefix.length; length >= 0; length--) {
+      const rest = below(parts, this.#prefix.slice(0, length))
+      const found = rest && findIn(this.#tree, rest, [])
+      if (rest && found !== undefined) return found
     }
+    return undefined
   }
+}
 
-  #find(theirs: string): Found | null | undefined {
-    return findIn(this.#tree, theirs.split('.'), [])
+/** The parts of a name after a prefix, which has no parts of wrappers; null for a name without that prefix. */
+function below(parts: readonly string[], prefix: readonly string[]): readonly string[] | null {
+  let at = 0
+  for (const part of prefix) {
+    while (parts[at] !== part && WRAPPERS.includes(parts[at])) at++
+    if (parts[at++] !== part) return null
   }
+  return parts.slice(at)
 }
 
 /**
@@ -135,7 +199,7 @@ function findIn(tree: Tree, theirs: readonly string[], path: readonly string[]):
     const found = inside && findIn(inside, rest, [...path, ...parts])
     if (found !== undefined) return found && { ...found, ...how }
   }
-  return undefined
+  return WRAPPERS.includes(first) ? findIn(tree, rest, path) : undefined
 }
 
 /** A tensor of a file or of a dict. */
@@ -188,13 +252,14 @@ export function placesOf(
   strict: boolean,
 ): { places: Place[]; missing: string[]; unknown: string[] } {
   const theirs = infos.map(({ name }) => name)
-  const names = new Names(Object.keys(own), theirs)
+  const names = new Names(what, Object.keys(own), theirs)
   /** By our name; a third by our name and its number, scales by our name and SCALE. */
   const found: Map<string, Source> = new Map()
   const unknown: string[] = []
   for (const info of infos) {
     const source = names.find(info.name)
     if (source === null) continue
+    if (source?.isBatch) dropBatch(info)
     const weight = info.name.endsWith(SCALE) ? names.find(info.name.slice(0, -SCALE.length))?.name : undefined
     let key = weight + SCALE
     if (source) key = source.name + (source.third ?? '')
@@ -230,6 +295,7 @@ export function placesOf(
   }
   const seen: Set<Tensor> = new Set()
   const missing: string[] = []
+  const absent: string[] = []
   const places = Object.entries(own).flatMap(([name, target]) => {
     let all = place(name, name)
     if (all.length === 0) {
@@ -239,14 +305,20 @@ export function placesOf(
     // GPT-2's file has no head: the head shares the token embedding's weight.
     if (all.length === 0 && name === HEAD && !seen.has(target)) all = place(name, TOKENS)
     if (all.length > 0) seen.add(target)
-    else if (!seen.has(target)) missing.push(name)
+    else absent.push(name)
     return all
   })
+  missing.push(...absent.filter((name) => !seen.has(own[name]))) // a tied weight may come under either name
   if (strict && missing.length > 0) throw lacks(what, missing, unknown.length > 0 ? unknown : theirs)
   if (strict && unknown.length > 0) {
     throw fail('VALUE', what, 'have no other tensors, or come with strict: false', listed(unknown))
   }
   return { places, missing, unknown }
+}
+
+/** Drops the axis of size 1 in front. */
+export function dropBatch(info: Info): void {
+  if (info.shape.length === 3 && info.shape[0] === 1) info.shape = info.shape.slice(1)
 }
 
 /**

@@ -1,9 +1,9 @@
 // Configurations of GPTs as people have them, and what a file says about its model.
 
 import type { TransformerBlockConfig } from '../layers/transformerblock.ts'
-import { checkConfig, checkObject, describe } from '../check.ts'
+import { checkConfig, checkObject, describe, shortName } from '../check.ts'
 import { fail } from '../errors.ts'
-import { type Info, listed, Names } from '../layers/names.ts'
+import { type Info, dropBatch, HEAD, listed, Names, TOKENS, unwrapped } from '../layers/names.ts'
 
 export interface GPTModelConfig extends TransformerBlockConfig {
   /** the number of different tokens; ids are from 0 to vocabSize - 1 */
@@ -108,9 +108,9 @@ const GPT2_SIZES = [
 
 /** The names of the tensors of a GPTModel whose shapes, or presence, give its configuration. */
 const configTensors = (nLayers: number): string[] => [
-  'tok_emb.weight',
+  TOKENS,
   'pos_emb.weight',
-  'out_head.weight',
+  HEAD,
   ...Array.from({ length: nLayers }, (_, i) =>
     [
       'attn.c_attn.weight',
@@ -129,23 +129,29 @@ const configTensors = (nLayers: number): string[] => [
  *
  * @param infos the tensors of the file
  * @param stated what the file says about itself
- * @param config what the user adds
+ * @param wanted what the user adds
+ * @param strict false: a head for something else than tokens counts as none
  * @throws {GptLayersError} VALUE for a file of something else, for a config that says otherwise, and where
- *   the number of heads is unknown
+ *   the number of heads is unknown; SHAPE for a head for something else
  */
 export function configOf(
   infos: readonly Info[],
   stated: Record<string, unknown>,
   wanted: object = {},
+  strict: boolean = true,
 ): GPTModelConfig {
   const given = readConfig('config', wanted)
   const theirs = infos.map(({ name }) => name)
-  const blocks = new Set(theirs.flatMap((name) => /(?:^|\.)(?:h|trf_blocks)\.(\d+)\./.exec(name)?.[1] ?? []))
-  const names = new Names(configTensors(blocks.size), theirs)
+  const blocks = new Set(
+    theirs.flatMap((name) => /(?:^|\.)(?:h|trf_blocks|blocks)\.(\d+)\./.exec(unwrapped(name))?.[1] ?? []),
+  )
+  const names = new Names('source', configTensors(blocks.size), theirs)
   /** The tensors of the file by the ends of our names. */
   const found: Map<string, Info> = new Map()
   for (const info of infos) {
-    const name = names.find(info.name)?.name.replace(/^trf_blocks\.\d+\./, '')
+    const source = names.find(info.name)
+    if (source?.isBatch) dropBatch(info)
+    const name = source?.name.replace(/^trf_blocks\.\d+\./, '')
     if (name !== undefined && !found.has(name)) found.set(name, info)
   }
   const shapeOf = (name: string, expected: string) => {
@@ -153,7 +159,11 @@ export function configOf(
     if (info?.shape.length === 2) return info.shape
     throw fail('VALUE', 'source', `have ${expected}`, info ? info.shape : listed(theirs))
   }
-  const [vocabSize, embDim] = shapeOf('tok_emb.weight', 'wte.weight or tok_emb.weight [vocabSize, embDim]')
+  const [tokens, head] = [TOKENS, HEAD].map((name) => found.get(name))
+  const [vocabSize, embDim] = shapeOf(
+    tokens || !head ? TOKENS : HEAD,
+    'wte.weight or tok_emb.weight [vocabSize, embDim]',
+  )
   const [contextLength] = shapeOf('pos_emb.weight', 'wpe.weight or pos_emb.weight [contextLength, embDim]')
   if (!found.has('norm1.scale')) {
     throw fail(
@@ -186,11 +196,17 @@ export function configOf(
       describe(wanted),
     )
   }
-  const [tokens, head] = ['tok_emb.weight', 'out_head.weight'].map((name) => found.get(name))
-  const isTied = !head || (head.values !== undefined && head.values === tokens?.values)
+  const isOther = head !== undefined && head.shape[0] !== vocabSize
+  if (isOther && strict) {
+    const expected = `have shape [${vocabSize}, ${embDim}], or come with strict: false, which leaves it out`
+    throw fail('SHAPE', shortName(head.name), expected, head.shape)
+  }
+  const isTied = isOther || !tokens || !head || (head.values !== undefined && head.values === tokens.values)
   const { nHeads = headsOf(sizes), tieWeights = isTied } = config
-  // nanoGPT's GELU is the erf form. Its files do not say so.
-  const { approximate = isNanoGPT ? 'none' : 'tanh' } = config
+  // nanoGPT's GELU is the erf form, and minGPT's before 2022. Their files do not say so.
+  const isErf =
+    isNanoGPT || theirs.some((name) => /(^|\.)blocks\.0\.attn\.key\.weight$/.test(unwrapped(name)))
+  const { approximate = isErf ? 'none' : 'tanh' } = config
   return { ...sizes, ...config, nHeads, tieWeights, approximate } // config has all sizes that are known
 }
 
@@ -203,7 +219,7 @@ const MODEL_ARGS = ['n_layer', 'n_head', 'n_embd', 'block_size', 'bias', 'vocab_
  * @param stated from a hostile file
  */
 function readStated(stated: Record<string, unknown>): Partial<GPTModelConfig> & { isNanoGPT: boolean } {
-  const isNanoGPT = 'block_size' in stated
+  const isNanoGPT = Object.hasOwn(stated, 'block_size')
   const config = Object.entries(stated).flatMap(([name, value]) => {
     if (isNanoGPT && !MODEL_ARGS.includes(name)) {
       throw fail('VALUE', 'model_args of source', `have names among ${MODEL_ARGS.join(', ')}`, describe(name))

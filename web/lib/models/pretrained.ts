@@ -13,7 +13,7 @@ import { importTorchReader } from '../checkpoint/load.ts'
 import { readSafetensors } from '../checkpoint/safetensors.ts'
 import { type Input, type Sources, closeSources, openSources, orAborted } from '../checkpoint/source.ts'
 import { Module } from '../layers/module.ts'
-import { lacks, placesOf } from '../layers/names.ts'
+import { HEAD, lacks, placesOf, TOKENS } from '../layers/names.ts'
 import { heap } from '../runtime/runtime.ts'
 import { temporary } from '../tensor/scope.ts'
 import { withMeta } from '../tensor/tensor.ts'
@@ -85,12 +85,20 @@ export async function loadPretrained<M extends Module & { ignored: readonly stri
     }
     total = files.reduce((sum, { byteLength }) => sum + byteLength, 0)
     const infos = files.flatMap(({ tensors }) => tensors)
-    const sizes = configOf(infos, Object.assign({}, ...files.map(({ stated }) => stated)), config)
+    const stated = Object.assign({}, ...files.map(({ stated }) => stated))
+    const sizes = configOf(infos, stated, config, strict)
     model = temporary(() => withMeta(() => new Model(sizes)))
     const [own, matrices] = [model.stateDict(), Module.int8Matrices(model)]
     const { places, missing, unknown } = placesOf(own, matrices, 'source', infos, strict)
+    // A head for classes, which chapter 6 of the book puts in place of the one for tokens.
+    const heads = places.filter(
+      ({ name, info, target }) => name === HEAD && info.shape[0] !== target.shape[0],
+    )
+    unknown.push(...heads.flatMap(({ info, scale }) => (scale ? [info.name, scale.name] : [info.name])))
+    if (heads.length > 0 && own[HEAD] !== own[TOKENS]) missing.push(HEAD)
     if (missing.length > 0) throw lacks('source', missing, unknown)
-    const loader = new Loader(memory, matrices, places, dtype)
+    const used = places.filter((place) => !heads.includes(place))
+    const loader = new Loader(memory, matrices, used, dtype)
     loader.begin()
     try {
       for (const [i, file] of files.entries()) await inputs[i].run(file.read((info) => loader.writes(info)))
