@@ -72,26 +72,24 @@ function statedBy(model: GPTModel): Record<string, string> {
 /** What no shape tells; null where blocks differ, or layers were replaced by others than GPT-2's. */
 function hyperparametersOf({ trfBlocks, finalNorm }: GPTModel): Hyperparameters | null {
   checkArray('trfBlocks', trfBlocks, 'an array of layers')
-  const all = trfBlocks.map(({ attn, ff, norm1, norm2 }) => {
+  const all = trfBlocks.flatMap(({ attn, ff, norm1, norm2 }) => {
     const gelu = ff?.layers?.[1]
-    const eps = [norm1, norm2, finalNorm].map((norm) => (norm instanceof LayerNorm ? norm.eps : NaN))
-    return { nHeads: attn?.nHeads, eps: eps[0], isOne: eps.every((one) => one === eps[0]), gelu }
+    const approximate = gelu instanceof GELU ? gelu.approximate : null
+    return [norm1, norm2, finalNorm].map((norm) => {
+      return { nHeads: attn?.nHeads, eps: norm instanceof LayerNorm ? norm.eps : null, approximate }
+    })
   })
-  const { nHeads, eps, gelu } = all[0] ?? {}
-  if (!(gelu instanceof GELU)) return null
-  const { approximate } = gelu
+  if (all.length === 0) return null
+  const [{ nHeads, eps, approximate }] = all
   const isSame = all.every(
-    (one) =>
-      one.isOne &&
-      one.eps === eps &&
-      one.nHeads === nHeads &&
-      one.gelu instanceof GELU &&
-      one.gelu.approximate === approximate,
+    (one) => one.nHeads === nHeads && one.eps === eps && one.approximate === approximate,
   )
-  return isSame ? { nHeads, eps, approximate } : null
+  return isSame && eps !== null && approximate !== null ? { nHeads, eps, approximate } : null
 }
 
-/** What a GPT is written as: theirs of our names. W_* stands for W_query, W_key and W_value. */
+/**
+ * What a GPT is written as: theirs of our names, where they differ. W_* stands for W_query, W_key and W_value.
+ */
 interface Layout {
   outside: Readonly<Record<string, string>>
   /** what stands before the number of a block */
@@ -128,29 +126,15 @@ const GPT2: Layout = {
   isConv1D: true,
 }
 
-/** The book's GPTModel. Its head is a weight of its own. */
+/** The book's GPTModel, where it has other names than ours. Its head is a weight of its own. */
 const BOOK: Layout = {
-  outside: {
-    'tok_emb.weight': 'tok_emb.weight',
-    'pos_emb.weight': 'pos_emb.weight',
-    'final_norm.scale': 'final_norm.scale',
-    'final_norm.shift': 'final_norm.shift',
-    'out_head.weight': 'out_head.weight',
-  },
+  outside: {},
   blocks: 'trf_blocks.',
   inside: {
-    'norm1.scale': 'norm1.scale',
-    'norm1.shift': 'norm1.shift',
     'attn.c_attn.weight': 'att.W_*.weight',
     'attn.c_attn.bias': 'att.W_*.bias',
     'attn.c_proj.weight': 'att.out_proj.weight',
     'attn.c_proj.bias': 'att.out_proj.bias',
-    'norm2.scale': 'norm2.scale',
-    'norm2.shift': 'norm2.shift',
-    'ff.layers.0.weight': 'ff.layers.0.weight',
-    'ff.layers.0.bias': 'ff.layers.0.bias',
-    'ff.layers.2.weight': 'ff.layers.2.weight',
-    'ff.layers.2.bias': 'ff.layers.2.bias',
   },
   isConv1D: false,
 }
@@ -207,10 +191,10 @@ function entriesFor(model: GPTModel, names: 'gpt2' | 'book', dtype: FloatDtype):
   const own = model.stateDict()
   const matrices = Module.int8Matrices(model)
   const { outside, blocks, inside, isConv1D } = names === 'gpt2' ? GPT2 : BOOK
-  const theirs = new Map(Object.entries(outside))
+  const theirs = new Map(Object.keys(GPT2.outside).map((name) => [name, outside[name] ?? name]))
   for (const i of model.trfBlocks.keys()) {
-    for (const [name, other] of Object.entries(inside))
-      theirs.set(`trf_blocks.${i}.${name}`, `${blocks}${i}.${other}`)
+    for (const name of Object.keys(GPT2.inside))
+      theirs.set(`trf_blocks.${i}.${name}`, `${blocks}${i}.${inside[name] ?? name}`)
   }
   const others = Object.keys(own).filter((name) => !theirs.has(name))
   if (others.length > 0)
