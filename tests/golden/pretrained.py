@@ -511,6 +511,19 @@ def nanogpt_files(files):
         files.add("nanogpt", name, file, data, None, expected)
 
 
+def named_files(files):
+    """Checkpoints with other models and a training script's settings beside the model."""
+    state, other = (bias_free(to_linear(draw(seed, 1, tied=True))) for seed in (15, 16))
+    expected = logits(gpt2(1, conv=False, bias=False), state)
+    config = {"n_head": HEADS, "learning_rate": 6e-4, "block_size": CONTEXT, "batch_size": 64}
+    value = {"ema": {"module": state_dict(other)}, "model": state_dict(state), "config": config}
+    files.add("beside", "the model beside an average, its heads in config", "ema.pt", save(value), None, expected)
+    value = {"checkpoint": {"average": state_dict(other), "state_dict": state_dict(state)}}
+    files.add("beside", "a state_dict beside another", "state_dict.pt", save(value), config, expected)
+    value = {"student": {"model": state_dict(state)}, "teacher": {"model": state_dict(other)}}
+    files.write("two_models.pt", save(value))
+
+
 def book_files(files):
     state = qkv_bias_free(to_book(draw(9), CONTEXT))
     expected = logits(book(qkv_bias=False), state)
@@ -976,7 +989,7 @@ def refused():
 def cases():
     check()
     files = Files()
-    for write in (gpt2_files, nanogpt_files, book_files, dtype_files, view_files, layout_files):
+    for write in (gpt2_files, nanogpt_files, named_files, book_files, dtype_files, view_files, layout_files):
         write(files)
     tensors = tensor_cases(files)
     prefixes = [

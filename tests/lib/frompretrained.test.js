@@ -280,7 +280,7 @@ test('values and scales of int8 may come in any order, and under GPT-2’s names
 test('integers without a scale that is known are no weights, also where the scales are left out', async () => {
   const entries = gpt2Entries(model)
   const name = 'h.1.attn.c_attn.weight'
-  const message = `${name} should have floats, or be a layer's weight with scales in ${name}_scale, got`
+  const message = `${name} should have floats, or be a weight with scales in ${name}_scale, got`
   for (const [dtype, bytes] of /** @type {const} */ ([
     ['I8', 1],
     ['U8', 1],
@@ -482,7 +482,7 @@ test('a head for classes instead of tokens is left out with strict: false, and l
       entryOf(`${head}.bias`, [2], new Float32Array(2)),
     ]
     const message = new RegExp(
-      `${head}.weight should have shape \\[19, 64\\], or come with strict: false, which leaves it out, got shape \\[2, 64\\]$`,
+      `${head}.weight should have shape \\[19, 64\\], or come with strict: false, got shape \\[2, 64\\]$`,
     )
     await assertRefusesToLoad(fileOf([...named, classes[0]]), 'SHAPE', message)
     await assertRefusesToLoad(fileOf([...named, ...classes]), 'SHAPE', message)

@@ -129,6 +129,7 @@ const PROMISES = {
   layouts: 'what other versions and options of torch.save wrote',
   shards: 'a model in several files',
   strict: 'with strict: false, a file with more than a GPT',
+  beside: 'the model, and not another one beside it,',
 }
 assert.deepEqual(new Set(models.map(({ group }) => group)), new Set(Object.keys(PROMISES)))
 
@@ -232,7 +233,11 @@ test('what wraps a layer changes nothing, wherever its name stands', async () =>
 })
 
 test('of several models none is taken where no name says which', async () => {
-  const words = 'should have one GPT, or one that is named model, module or state_dict'
+  const options = { config: { n_head: 3 } }
+  const words = 'should have one GPT, or one named model, module or state_dict'
+  await assert.rejects(fromPretrained(bytesOf('two_models.pt'), options), (error) =>
+    assertRefusal(error, 'VALUE', new RegExp(`${words}, got student.model, teacher.model$`)),
+  )
   const entry = models.find(({ file }) => file === 'hf.safetensors') ?? assert.fail()
   const one = Object.entries(gpt.loadSafetensors(bytesOf(entry.file)))
   const masks = (/** @type {string} */ name) => /\.attn\.(masked_)?bias$/.test(name)

@@ -324,7 +324,7 @@ test('an int8 weight is refused for what is no layer’s weight, also with stric
     assertRefuses(
       () => own.loadStateDict({ [name]: untyped(int8Weight) }, { strict: false }),
       'UNSUPPORTED',
-      new RegExp(`${name} should have floats, or be a layer's weight with scales in ${name}_scale, got I8$`),
+      new RegExp(`${name} should have floats, or be a weight with scales in ${name}_scale, got I8$`),
     )
     assert.ok(own.stateDict()[name].data.every((value) => value === 1))
   }

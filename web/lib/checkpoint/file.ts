@@ -10,7 +10,7 @@ import { bytesOf, toFloat32, toInt8 } from './dtypes.ts'
 /** A file whose tensors are known, and whose values come next. */
 export interface TensorFile {
   tensors: Info[]
-  /** what the file says about itself: the number of heads, for one */
+  /** what the file says about itself: the number of heads, for one. `config`: what a training script's settings say */
   stated: Record<string, unknown>
   /** how many bytes the file has up to the last value */
   byteLength: number

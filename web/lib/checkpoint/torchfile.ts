@@ -14,6 +14,7 @@
 import type { Info } from '../layers/names.ts'
 import { describe } from '../check.ts'
 import { fail } from '../errors.ts'
+import { isEmbedding, modelAmong } from '../layers/names.ts'
 import { type Sink, writeAll } from '../tensor/slabs.ts'
 import { bytesOf, toFloat32, toInt8 } from './dtypes.ts'
 import { type Reading, type TensorFile, kindOf, MAX_TENSORS, newBytes, readSlabs, skip } from './file.ts'
@@ -35,7 +36,7 @@ import {
 /** Reads the model in a file. The other tensors, such as an optimizer's, are left out. */
 export function* readTorchModel(what: string): Reading<TensorFile> {
   const { root, read, byteLength } = yield* readTorchFile(what)
-  const model = modelIn(root)
+  const model = modelIn(what, root)
   const views = model ? tensorsOf(what, model.dict) : tensorsIn(what, root)
   return {
     tensors: views.map(({ info }) => info),
@@ -119,18 +120,29 @@ function checkOpaque(what: string, opaque: unknown, seen: Set<unknown>): void {
   }
 }
 
-/** The dict with a token embedding, and the dict above it. */
-function modelIn(root: unknown) {
+/** The dict with an embedding, and the dict above it. An optimizer's is no model. */
+function modelIn(what: string, root: unknown) {
   const seen = new Set()
-  const queue: { dict: unknown; above: Map<unknown, unknown> | null }[] = [{ dict: root, above: null }]
-  for (const { dict, above } of queue) {
+  const queue = [{ path: '', dict: root, above: null as Map<unknown, unknown> | null }]
+  const models: { path: string; dict: Map<unknown, unknown>; above: Map<unknown, unknown> | null }[] = []
+  for (const { path, dict, above } of queue) {
     if (!(dict instanceof Map) || seen.has(dict)) continue
     seen.add(dict)
-    if ([...dict.keys()].some((name) => /(^|\.)(wte|tok_emb)\.weight$/.test(String(name))))
-      return { dict, above }
-    for (const value of dict.values()) queue.push({ dict: value, above: dict })
+    const isModel = [...dict].some(([name, one]) => one instanceof TensorView && isEmbedding(String(name)))
+    if (isModel) models.push({ path, dict, above })
+    else {
+      for (const [key, value] of dict) {
+        if (String(key).includes('optimizer')) continue
+        queue.push({ path: path === '' ? String(key) : `${path}.${key}`, dict: value, above: dict })
+      }
+    }
   }
-  return null
+  if (models.length === 0) return null
+  const chosen = modelAmong(
+    what,
+    models.map(({ path }) => path),
+  )
+  return models.find(({ path }) => path === chosen)
 }
 
 function tensorsIn(what: string, root: unknown): Named[] {

@@ -14,7 +14,6 @@ import { fail } from '../errors.ts'
  * | beside | only where our layer has this tensor or layer, too |
  * | weight | how the file has a matrix: `[out, in]`, as nn.Linear; `c_attn`: as the shape of c_attn says |
  * | third | the tensor is the first, second or last third of our outputs: 0, 1 or 2 |
- * | isBatch | the file has an axis of size 1 in front |
  */
 interface Row {
   theirs: string
@@ -22,7 +21,6 @@ interface Row {
   beside?: string
   weight?: '[out, in]' | 'c_attn'
   third?: 0 | 1 | 2
-  isBatch?: true
 }
 
 /** A name that is in our state dict comes first, then the first row that leads to one. */
@@ -52,7 +50,7 @@ const ROWS: readonly Row[] = [
   { theirs: 'mask', ours: null, beside: 'c_attn' },
 
   // minGPT before 2022
-  { theirs: 'pos_emb', ours: 'pos_emb.weight', isBatch: true },
+  { theirs: 'pos_emb', ours: 'pos_emb.weight' },
   { theirs: 'blocks', ours: 'trf_blocks', weight: '[out, in]' },
   { theirs: 'ln1', ours: 'norm1' },
   { theirs: 'ln2', ours: 'norm2' },
@@ -69,27 +67,26 @@ const ROWS: readonly Row[] = [
 ]
 
 /** What torch.compile, FSDP, activation checkpoints, DataParallel and LoRA put into the names of what they wrap. */
-const WRAPPERS = ['_orig_mod', '_fsdp_wrapped_module', '_checkpoint_wrapped_module', 'module', 'base_layer']
+const WRAPPER = /^(_orig_mod|_(fsdp|checkpoint)_wrapped_module|module|base_layer)$/
 
 /** A name without the parts of wrappers. */
 export const unwrapped = (name: string): string =>
   name
     .split('.')
-    .filter((part) => !WRAPPERS.includes(part))
+    .filter((part) => !WRAPPER.test(part))
     .join('.')
 
 export const TOKENS = 'tok_emb.weight'
 export const HEAD = 'out_head.weight'
 
 /**
- * What stands before the names of the embeddings in a file, such as `transformer.`, stands before all names there.
- * A tied file may lack the token embedding.
+ * An embedding in a file. What stands before its name, such as `transformer.`, stands before all names there. A
+ * tied file may lack wte.
  */
-const TOKENS_IN_FILE = /^(.*\.)?(?:wte|tok_emb)\.weight$/
-const POSITIONS_IN_FILE = /^(.*\.)?(?:wpe|pos_emb)\.weight$/
+const EMBEDDING = /^(.*\.)?(?:wte|wpe|tok_emb)\.weight$/
 
-/** Whether this name in a file is that of a GPT's token embedding. */
-export const isTokens = (theirs: string): boolean => TOKENS_IN_FILE.test(unwrapped(theirs))
+/** Whether this name in a file is that of a GPT's embedding. */
+export const isEmbedding = (theirs: string): boolean => EMBEDDING.test(unwrapped(theirs))
 
 /** The words for a model in a file that has more beside it, such as an average of its weights. */
 const MODELS = ['model', 'model_state_dict', 'module', 'state_dict', 'transformer']
@@ -105,8 +102,9 @@ export function modelAmong(what: string, paths: readonly string[]): string {
   const all = paths.map((path) => path.split('.'))
   const shared = all[0].findIndex((part, i) => all.some((parts) => parts[i] !== part))
   const named = paths.filter((_, i) => all[i].slice(shared).every((part) => MODELS.includes(part)))
-  if (paths.length === 1 || named.length === 1) return paths.length === 1 ? paths[0] : named[0]
-  throw fail('VALUE', what, 'have one GPT, or one that is named model, module or state_dict', listed(paths))
+  const [one, ...others] = paths.length === 1 ? paths : named
+  if (one !== undefined && others.length === 0) return one
+  throw fail('VALUE', what, 'have one GPT, or one named model, module or state_dict', listed(paths))
 }
 
 /** Our tensor that a name stands for. */
@@ -114,7 +112,6 @@ interface Found {
   name: string
   weight?: Row['weight']
   third?: Row['third']
-  isBatch?: Row['isBatch']
 }
 
 /** Our names, part by part. */
@@ -144,11 +141,10 @@ export class Names {
       }
     }
     if (!this.#own.has(TOKENS) || theirs.some((name) => this.find(name)?.name === TOKENS)) return
-    const prefixes = [TOKENS_IN_FILE, POSITIONS_IN_FILE].map(
-      (pattern) => new Set(theirs.flatMap((name) => pattern.exec(unwrapped(name))?.[1]?.slice(0, -1) ?? [])),
+    const prefixes = new Set(
+      theirs.flatMap((name) => EMBEDDING.exec(unwrapped(name))?.[1]?.slice(0, -1) ?? []),
     )
-    const found = prefixes.find(({ size }) => size > 0)
-    if (found) this.#prefix = modelAmong(what, [...found]).split('.')
+    if (prefixes.size > 0) this.#prefix = modelAmong(what, [...prefixes]).split('.')
   }
 
   /**
@@ -158,12 +154,11 @@ export class Names {
     const parts = theirs.split('.')
     if (this.#own.has(theirs)) return findIn(this.#tree, parts, [])
     // The head has a part of the prefix only: transformer.wte.weight, lm_head.weight.
-    for (let length = this.#prefix.length; length >= 0; length--) {
-      const rest = below(parts, this.#prefix.slice(0, length))
-      const found = rest && findIn(this.#tree, rest, [])
-      if (rest && found !== undefined) return found
+    for (let prefix = this.#prefix; ; prefix = prefix.slice(0, -1)) {
+      const rest = below(parts, prefix)
+      const found = rest ? findIn(this.#tree, rest, []) : undefined
+      if (found !== undefined || prefix.length === 0) return found
     }
-    return undefined
   }
 }
 
@@ -171,7 +166,7 @@ export class Names {
 function below(parts: readonly string[], prefix: readonly string[]): readonly string[] | null {
   let at = 0
   for (const part of prefix) {
-    while (parts[at] !== part && WRAPPERS.includes(parts[at])) at++
+    while (parts[at] !== part && WRAPPER.test(parts[at])) at++
     if (parts[at++] !== part) return null
   }
   return parts.slice(at)
@@ -199,7 +194,7 @@ function findIn(tree: Tree, theirs: readonly string[], path: readonly string[]):
     const found = inside && findIn(inside, rest, [...path, ...parts])
     if (found !== undefined) return found && { ...found, ...how }
   }
-  return WRAPPERS.includes(first) ? findIn(tree, rest, path) : undefined
+  return WRAPPER.test(first) ? findIn(tree, rest, path) : undefined
 }
 
 /** A tensor of a file or of a dict. */
@@ -259,7 +254,7 @@ export function placesOf(
   for (const info of infos) {
     const source = names.find(info.name)
     if (source === null) continue
-    if (source?.isBatch) dropBatch(info)
+    if (source) dropBatch(source, info)
     const weight = info.name.endsWith(SCALE) ? names.find(info.name.slice(0, -SCALE.length))?.name : undefined
     let key = weight + SCALE
     if (source) key = source.name + (source.third ?? '')
@@ -316,9 +311,10 @@ export function placesOf(
   return { places, missing, unknown }
 }
 
-/** Drops the axis of size 1 in front. */
-export function dropBatch(info: Info): void {
-  if (info.shape.length === 3 && info.shape[0] === 1) info.shape = info.shape.slice(1)
+/** Drops the first axis of minGPT's positions, [1, contextLength, embDim]. */
+export function dropBatch(found: Found, info: Info): void {
+  const [batch, ...shape] = info.shape
+  if (found.name === 'pos_emb.weight' && shape.length === 2 && batch === 1) info.shape = shape
 }
 
 /**
@@ -327,7 +323,7 @@ export function dropBatch(info: Info): void {
 function checkFloats({ name, dtype }: Info, { isParameter }: Tensor): void {
   if (dtype.includes('F') || (dtype !== 'I8' && !isParameter)) return
   const short = shortName(name)
-  const expected = `have floats, or be a layer's weight with scales in ${short}${SCALE}`
+  const expected = `have floats, or be a weight with scales in ${short}${SCALE}`
   throw fail('UNSUPPORTED', short, expected, dtype)
 }
 

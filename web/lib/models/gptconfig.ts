@@ -1,7 +1,7 @@
 // Configurations of GPTs as people have them, and what a file says about its model.
 
 import type { TransformerBlockConfig } from '../layers/transformerblock.ts'
-import { checkConfig, checkObject, describe, shortName } from '../check.ts'
+import { checkConfig, checkObject, describe, isPlainObject, shortName } from '../check.ts'
 import { fail } from '../errors.ts'
 import { type Info, dropBatch, HEAD, listed, Names, TOKENS, unwrapped } from '../layers/names.ts'
 
@@ -150,7 +150,7 @@ export function configOf(
   const found: Map<string, Info> = new Map()
   for (const info of infos) {
     const source = names.find(info.name)
-    if (source?.isBatch) dropBatch(info)
+    if (source) dropBatch(source, info)
     const name = source?.name.replace(/^trf_blocks\.\d+\./, '')
     if (name !== undefined && !found.has(name)) found.set(name, info)
   }
@@ -198,7 +198,7 @@ export function configOf(
   }
   const isOther = head !== undefined && head.shape[0] !== vocabSize
   if (isOther && strict) {
-    const expected = `have shape [${vocabSize}, ${embDim}], or come with strict: false, which leaves it out`
+    const expected = `have shape [${vocabSize}, ${embDim}], or come with strict: false`
     throw fail('SHAPE', shortName(head.name), expected, head.shape)
   }
   const isTied = isOther || !tokens || !head || (head.values !== undefined && head.values === tokens.values)
@@ -220,7 +220,8 @@ const MODEL_ARGS = ['n_layer', 'n_head', 'n_embd', 'block_size', 'bias', 'vocab_
  */
 function readStated(stated: Record<string, unknown>): Partial<GPTModelConfig> & { isNanoGPT: boolean } {
   const isNanoGPT = Object.hasOwn(stated, 'block_size')
-  const config = Object.entries(stated).flatMap(([name, value]) => {
+  const said = !isNanoGPT && isPlainObject(stated.config) ? stated.config : stated
+  const config = Object.entries(said).flatMap(([name, value]) => {
     if (isNanoGPT && !MODEL_ARGS.includes(name)) {
       throw fail('VALUE', 'model_args of source', `have names among ${MODEL_ARGS.join(', ')}`, describe(name))
     }

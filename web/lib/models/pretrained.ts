@@ -91,14 +91,14 @@ export async function loadPretrained<M extends Module & { ignored: readonly stri
     const [own, matrices] = [model.stateDict(), Module.int8Matrices(model)]
     const { places, missing, unknown } = placesOf(own, matrices, 'source', infos, strict)
     // A head for classes, which chapter 6 of the book puts in place of the one for tokens.
-    const heads = places.filter(
-      ({ name, info, target }) => name === HEAD && info.shape[0] !== target.shape[0],
-    )
-    unknown.push(...heads.flatMap(({ info, scale }) => (scale ? [info.name, scale.name] : [info.name])))
-    if (heads.length > 0 && own[HEAD] !== own[TOKENS]) missing.push(HEAD)
+    const head = places.find(({ name, info, target }) => name === HEAD && info.shape[0] !== target.shape[0])
+    if (head) {
+      places.splice(places.indexOf(head), 1)
+      unknown.push(head.info.name)
+      if (own[HEAD] !== own[TOKENS]) missing.push(HEAD)
+    }
     if (missing.length > 0) throw lacks('source', missing, unknown)
-    const used = places.filter((place) => !heads.includes(place))
-    const loader = new Loader(memory, matrices, used, dtype)
+    const loader = new Loader(memory, matrices, places, dtype)
     loader.begin()
     try {
       for (const [i, file] of files.entries()) await inputs[i].run(file.read((info) => loader.writes(info)))
