@@ -12,7 +12,7 @@ import { after, test } from 'node:test'
 import { runInNewContext } from 'node:vm'
 import { GptLayersError } from 'gpt-layers'
 import { entryOf, fileOf, gpt2Entries } from './gpt2file.js'
-import { assertNothingLeft, loadForTest, shake, untyped, usedMemory } from './support.js'
+import { assertNothingLeft, inheriting, loadForTest, shake, untyped, usedMemory } from './support.js'
 
 const gpt = await loadForTest()
 const folder = mkdtempSync(join(tmpdir(), 'gpt-layers-'))
@@ -500,6 +500,15 @@ test('a head for classes instead of tokens is left out with strict: false, and l
       config: { tieWeights: false },
     })
   }
+})
+
+test('what all objects inherit says nothing about a file', async () => {
+  const loaded = await inheriting(['block_size', 'read', 'slice'], () =>
+    gpt.GPTModel.fromPretrained({ 'model.safetensors': file }),
+  )
+  assertEqual(loaded)
+  assert.equal(String(loaded.forward(IDS)), expected)
+  loaded.dispose()
 })
 
 test('nothing is drawn from the generator', async () => {

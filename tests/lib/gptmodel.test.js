@@ -10,6 +10,7 @@ import {
   assertSame,
   golden,
   gradientOf,
+  inheriting,
   loadForTest,
   memoryOf,
   nextAddress,
@@ -68,6 +69,13 @@ test('ids may be nested arrays, a typed array or a tensor, and evaluation mode g
   )
   assert.deepEqual(model.forward(Uint8Array.from(ids[1])).toArray(), rowsOf(logits)[1])
   assert.deepEqual(model.forward([[ids[0]], [ids[1]]]).shape, [2, 1, ids[0].length, out.shape[2]])
+})
+
+test('what all objects inherit is no output of a layer', async () => {
+  const model = modelOf(models[0]).eval()
+  const { ids } = models[0]
+  const forward = () => model.forward(ids, { returnWeights: true }).toArray()
+  assert.deepEqual(await inheriting(['inherited', 'output'], forward), forward())
 })
 
 test('a token’s logits do not depend on the tokens after it', () => {

@@ -13,6 +13,7 @@ import {
   golden,
   gradientOf,
   heapSize,
+  inheriting,
   loadForTest,
   nextAddress,
   rowsOf,
@@ -124,6 +125,22 @@ test('an optimizer steps down the gradients, and zeroGrad forgets them', () => {
   const message =
     /^SGD.step: at least one of 1 parameters should have a gradient: call loss.backward\(\) first$/
   assertRefuses(() => optimizer.step(), 'VALUE', message)
+})
+
+test('what all objects inherit is no state and no option of an optimizer', async () => {
+  const train = () =>
+    [gpt.SGD, gpt.AdamW].map((Class) => {
+      const w = gpt.parameter(gpt.tensor([1, 2]))
+      const optimizer = new Class([w], { lr: 0.1, ...(Class === gpt.SGD && { momentum: 0.9 }) })
+      for (let step = 0; step < 2; step++) {
+        w.mul(w).sum().backward()
+        optimizer.step()
+      }
+      optimizer.loadStateDict(optimizer.stateDict())
+      optimizer.step()
+      return [w.toArray(), Object.keys(optimizer.stateDict())]
+    })
+  assert.deepEqual(await inheriting(['inherited', 'params'], train), train())
 })
 
 test('a parameter whose gradient was disposed is skipped, by a step and by clipping', () => {

@@ -362,6 +362,24 @@ setFlagsFromString('--expose-gc')
 /** Collects garbage now. Finalizers run in later tasks. @type {() => void} */
 export const collectGarbage = runInNewContext('gc')
 
+/**
+ * Runs a function while every object inherits properties with these names, as some programs have it: enumerable
+ * functions of Object.prototype.
+ *
+ * @template T
+ * @param {readonly string[]} names
+ * @param {() => T | Promise<T>} fn
+ * @returns {Promise<T>}
+ */
+export async function inheriting(names, fn) {
+  for (const name of names) untyped(Object.prototype)[name] = () => name
+  try {
+    return await fn()
+  } finally {
+    for (const name of names) delete untyped(Object.prototype)[name]
+  }
+}
+
 /** Milliseconds; far more than any wait takes on a busy machine. */
 export const PATIENCE = 120_000
 

@@ -53,7 +53,7 @@ export function openSources(source: unknown): Promise<Input>[] {
     typeof source === 'object' &&
     source !== null &&
     [null, Object.prototype].includes(Object.getPrototypeOf(source)) &&
-    !['read', 'getReader', 'slice', 'ok'].some((name) => name in source) &&
+    !['read', 'getReader', 'slice', 'ok'].some((name) => Object.hasOwn(source, name)) &&
     !(Symbol.asyncIterator in source)
   if (!isParts) return [newInput(source)]
   const { index, open } = source as Record<string, unknown>

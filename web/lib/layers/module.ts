@@ -59,7 +59,9 @@ export interface ForwardEvent {
 export type ForwardListener = (event: ForwardEvent) => Tensor | void
 
 export const asObject = (returned: Returned): { output: Tensor } =>
-  typeof returned === 'object' && returned !== null && 'output' in returned ? returned : { output: returned }
+  Object.hasOwn(Object(returned), 'output')
+    ? (returned as { output: Tensor })
+    : { output: returned as Tensor }
 
 /** The words of the error for a listener that returns neither Tensor nor undefined. */
 const ANSWER = "a listener's result"

@@ -26,7 +26,7 @@ export function makeGroups<Options extends object>(
 ): readonly ParamGroup<Options>[] {
   checkArray('parameters', parameters, 'an array of Tensors')
   checkObject('defaults', defaults)
-  if (!parameters.some((group) => 'params' in Object(group))) {
+  if (!parameters.some((group) => Object.hasOwn(Object(group), 'params'))) {
     return [sealed(checkParameters(parameters), defaults)]
   }
   const names: Map<Tensor, string> = new Map()

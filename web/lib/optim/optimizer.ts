@@ -124,9 +124,7 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
     }
     // The user may have disposed or changed what stateDict returned.
     this.#places.forEach(({ parameter }, i) => {
-      const state = this.#states.get(parameter)
-      for (const key in state) {
-        const tensor = state[key]
+      for (const [key, tensor] of Object.entries(this.#states.get(parameter) ?? {})) {
         if (!tensor.disposed && tensor.shape.length > 0) continue
         const name = `state.${i}.${key}`
         this.#Class.checkState(name, checkTensor(name, tensor).data)
@@ -326,7 +324,7 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
         states.set(parameter, Object.fromEntries(zeros))
       }
       // Only now that all of them fit: from here on no scope frees them.
-      for (const state of states.values()) for (const key in state) Tensor.take(state[key])
+      for (const state of states.values()) Object.values(state).forEach(Tensor.take)
       return states
     })
   }
