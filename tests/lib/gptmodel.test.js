@@ -276,6 +276,41 @@ test('onForward shows every layer of a model under its path, inner layers first,
   assert.equal(seen.length, all.length)
 })
 
+test('listeners see the embeddings in PyTorch’s shapes, and may put others in their place', () => {
+  const model = new gpt.GPTModel(small).eval()
+  const ids = [
+    [1, 2, 3],
+    [3, 0, 1],
+  ]
+  const logits = model.forward(ids).toArray()
+  const embeddings = model.tokEmb.forward(ids).add(model.posEmb.forward([0, 1, 2]))
+  /** @type {Record<string, unknown>} */
+  const seen = {}
+  const stop = model.onForward(({ name, input, output }) => {
+    seen[name] = { input: input instanceof gpt.Tensor ? input.shape : input, output: output.shape }
+    if (name === 'tok_emb') return embeddings.clone()
+    if (name === 'pos_emb') return gpt.zeros([3, 4])
+    return undefined
+  })
+  assert.deepEqual(model.forward(ids).toArray(), logits)
+  const { tok_emb, pos_emb, drop_emb } = seen
+  assert.deepEqual(tok_emb, { input: ids, output: [2, 3, 4] })
+  assert.deepEqual(pos_emb, { input: [0, 1, 2], output: [3, 4] })
+  assert.deepEqual(drop_emb, { input: [2, 3, 4], output: [2, 3, 4] })
+  stop()
+  for (const [name, wrong, right] of /** @type {const} */ ([
+    ['tokEmb', [6, 4], '2, 3, 4'],
+    ['tokEmb', [3, 4], '2, 3, 4'],
+    ['posEmb', [2, 3, 4], '3, 4'],
+    ['dropEmb', [6, 4], '2, 3, 4'],
+  ])) {
+    const end = untyped(model)[name].onForward(() => gpt.zeros(wrong))
+    const message = `${name}'s output should have shape \\[${right}\\], got \\[${wrong.join(', ')}\\]$`
+    assertRefuses(() => model.forward(ids), 'SHAPE', new RegExp(message))
+    end()
+  }
+})
+
 test('a model names a bad argument', () => {
   const make = (/** @type {object} */ more) => () => new gpt.GPTModel({ ...small, ...more })
   assertRefuses(

@@ -27,6 +27,7 @@ import {
 } from '../layers/module.ts'
 import { newNorm, TransformerBlock } from '../layers/transformerblock.ts'
 import * as random from '../runtime/random.ts'
+import { checkTensorOf } from '../tensor/check.ts'
 import { type Indices, checkIndices } from '../tensor/indices.ts'
 import { chain, temporary } from '../tensor/scope.ts'
 import { withoutTape } from '../tensor/tape.ts'
@@ -149,11 +150,13 @@ export class GPTModel extends Module {
     const passedOn = 'lastOnly' in given ? rest : context
     const part = (name: string, layer: unknown, x: Indices, context?: Context) =>
       forwardPart(name, layer, x, context)
+    const embedding = (name: string, layer: unknown, x: Indices, shape: readonly number[]) =>
+      checkTensorOf(`${name}'s output`, part(name, layer, x), [...shape, embDim])
     const compute = (past: number): Tensor => {
-      const positions = indices.map((_, i) => past + (i % tokens))
-      const embedded = part('tokEmb', tokEmb, indices).add(part('posEmb', posEmb, positions))
-      return chain(embedded, [
-        (h) => part('dropEmb', dropEmb, h).reshape([...shape, embDim]),
+      const positions = Array.from({ length: tokens }, (_, i) => past + i)
+      const tokenEmbeddings = embedding('tokEmb', tokEmb, ids, shape)
+      return chain(tokenEmbeddings.add(embedding('posEmb', posEmb, positions, [tokens])), [
+        (h) => embedding('dropEmb', dropEmb, h, shape),
         ...trfBlocks.map((block, i) => (h: Tensor) => part(`trfBlocks[${i}]`, block, h, passedOn)),
         (h) => (lastOnly && tokens > 1 ? h.slice(-1, undefined, { dim: -2 }) : h),
         (h) => part('finalNorm', finalNorm, h),
