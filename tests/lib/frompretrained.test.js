@@ -761,6 +761,15 @@ test('a file that is truncated, too long, foreign or broken is refused, and noth
   }
 })
 
+test('a name of very many parts is refused in words', async () => {
+  for (const part of ['module.', '_orig_mod.', 'a.', '.']) {
+    const name = part.repeat(20_000)
+    const renamed = gpt2Entries(model).map((entry) => ({ ...entry, name: name + entry.name }))
+    const message = /^GPTModel.fromPretrained: source should have wte.weight or tok_emb.weight /
+    await assertRefusesToLoad(fileOf(renamed), 'VALUE', message)
+  }
+})
+
 test('a source that cannot be read is refused in words', async () => {
   const locked = new Blob([file]).stream()
   locked.getReader()

@@ -128,12 +128,14 @@ function modelIn(what: string, root: unknown) {
   for (const { path, dict, above } of queue) {
     if (!(dict instanceof Map) || seen.has(dict)) continue
     seen.add(dict)
+    if (models.length > 100) throw damaged(what, 'too many models')
     const isModel = [...dict].some(([name, one]) => one instanceof TensorView && isEmbedding(String(name)))
     if (isModel) models.push({ path, dict, above })
     else {
       for (const [key, value] of dict) {
-        if (String(key).includes('optimizer')) continue
-        queue.push({ path: path === '' ? String(key) : `${path}.${key}`, dict: value, above: dict })
+        const name = String(key)
+        if (name.includes('optimizer') || path.length + name.length > 1000) continue
+        queue.push({ path: path === '' ? name : `${path}.${name}`, dict: value, above: dict })
       }
     }
   }

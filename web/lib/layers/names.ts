@@ -83,7 +83,7 @@ export const HEAD = 'out_head.weight'
  * An embedding in a file. What stands before its name, such as `transformer.`, stands before all names there. A
  * tied file may lack wte.
  */
-const EMBEDDING = /^(.*\.)?(?:wte|wpe|tok_emb)\.weight$/
+const EMBEDDING = /^((?:[^.]+\.){0,20})(?:wte|wpe|tok_emb)\.weight$/
 
 /** Whether this name in a file is that of a GPT's embedding. */
 export const isEmbedding = (theirs: string): boolean => EMBEDDING.test(unwrapped(theirs))
@@ -142,7 +142,7 @@ export class Names {
     }
     if (!this.#own.has(TOKENS) || theirs.some((name) => this.find(name)?.name === TOKENS)) return
     const prefixes = new Set(
-      theirs.flatMap((name) => EMBEDDING.exec(unwrapped(name))?.[1]?.slice(0, -1) ?? []),
+      theirs.flatMap((name) => EMBEDDING.exec(unwrapped(name))?.[1].slice(0, -1) ?? []),
     )
     if (prefixes.size > 0) this.#prefix = modelAmong(what, [...prefixes]).split('.')
   }
@@ -153,6 +153,7 @@ export class Names {
   find(theirs: string): Found | null | undefined {
     const parts = theirs.split('.')
     if (this.#own.has(theirs)) return findIn(this.#tree, parts, [])
+    if (parts.length > 64) return undefined // a hostile name may have millions
     // The head has a part of the prefix only: transformer.wte.weight, lm_head.weight.
     for (let prefix = this.#prefix; ; prefix = prefix.slice(0, -1)) {
       const rest = below(parts, prefix)

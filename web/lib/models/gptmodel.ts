@@ -148,19 +148,17 @@ export class GPTModel extends Module {
     checkBoolean('lastOnly', lastOnly)
     if (lastOnly) checkEvaluation('lastOnly', this)
     const passedOn = 'lastOnly' in given ? rest : context
-    const part = (name: string, layer: unknown, x: Indices, context?: Context) =>
-      forwardPart(name, layer, x, context)
     const embedding = (name: string, layer: unknown, x: Indices, shape: readonly number[]) =>
-      checkTensorOf(`${name}'s output`, part(name, layer, x), [...shape, embDim])
+      checkTensorOf(`${name}'s output`, forwardPart(name, layer, x), [...shape, embDim])
     const compute = (past: number): Tensor => {
       const positions = Array.from({ length: tokens }, (_, i) => past + i)
       const tokenEmbeddings = embedding('tokEmb', tokEmb, ids, shape)
       return chain(tokenEmbeddings.add(embedding('posEmb', posEmb, positions, [tokens])), [
         (h) => embedding('dropEmb', dropEmb, h, shape),
-        ...trfBlocks.map((block, i) => (h: Tensor) => part(`trfBlocks[${i}]`, block, h, passedOn)),
+        ...trfBlocks.map((block, i) => (h: Tensor) => forwardPart(`trfBlocks[${i}]`, block, h, passedOn)),
         (h) => (lastOnly && tokens > 1 ? h.slice(-1, undefined, { dim: -2 }) : h),
-        (h) => part('finalNorm', finalNorm, h),
-        (h) => part('outHead', outHead, h),
+        (h) => forwardPart('finalNorm', finalNorm, h),
+        (h) => forwardPart('outHead', outHead, h),
       ])
     }
     const { cache } = rest

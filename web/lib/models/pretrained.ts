@@ -33,7 +33,10 @@ export interface PretrainedOptions {
    * GPT_CONFIG_124M, nanoGPT's model_args, or ours. What the file says must be the same here
    */
   config?: object
-  /** false: tensors that the model lacks are left out, and listed in `model.ignored`; true by default */
+  /**
+   * false: tensors that the model lacks, and a head for something else than tokens, are left out, and listed in
+   * `model.ignored`; true by default
+   */
   strict?: boolean
   /**
    * called at most about 100 times, the last time when all is loaded; an error that it throws ends the
