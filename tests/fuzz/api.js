@@ -17,7 +17,7 @@
 /** @import { Code } from './world.js' */
 
 import fc from 'fast-check'
-import { GptLayersError } from 'gpt-layers'
+import * as gpt from 'gpt-layers'
 import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
 import { LAYERS, OPTIMIZERS } from '../layers.js'
@@ -277,8 +277,11 @@ export const OPERATIONS = {
   'gpt.where': { args: [tensor, mostly(fc.oneof(kind('tensor'), number)), mostly(kind('tensor'))] },
   'gpt.maximum': { args: [tensor, mostly(fc.oneof(kind('tensor'), number))] },
   'gpt.minimum': { args: [tensor, mostly(fc.oneof(kind('tensor'), number))] },
-  'gpt.tril': { args: [tensor, options({ diagonal: dim })], needed: 1 },
-  'gpt.triu': { args: [tensor, options({ diagonal: dim })], needed: 1 },
+  'gpt.equal': { args: [tensor, tensor] },
+  'gpt.allclose': {
+    args: [tensor, tensor, options({ rtol: number, atol: number, equalNan: flag })],
+    needed: 2,
+  },
   'gpt.clipGradNorm': {
     args: [mostly(kind('parameters')), number, options({ errorIfNonfinite: flag })],
     needed: 2,
@@ -744,6 +747,14 @@ export function functionsOf({ gpt }) {
   return [...new Set(found)].filter((name) => !APART.has(name))
 }
 
+// Methods that are functions, too: the tensor is the first argument.
+for (const [name, operation] of Object.entries(OPERATIONS)) {
+  const [kind, method] = name.split('.')
+  if (kind !== 'tensor' || !(method in gpt)) continue
+  const { args, needed = args.length } = operation
+  OPERATIONS[`gpt.${method}`] = { ...operation, args: [tensor, ...args], needed: 1 + needed }
+}
+
 // ---- Runs
 
 const NAMES = Object.keys(OPERATIONS)
@@ -881,7 +892,7 @@ function take(world, { op, on = 0, args: codes = [], failAt = 0 }) {
     if (
       failAt > 0 &&
       allocations >= failAt &&
-      error instanceof GptLayersError &&
+      error instanceof gpt.GptLayersError &&
       /refuses/.test(error.message)
     ) {
       if (error.code !== 'MEMORY')
@@ -889,7 +900,7 @@ function take(world, { op, on = 0, args: codes = [], failAt = 0 }) {
     }
     witness.end([...filled, ...ranges, ...writable(), witness.generator])
     // Where a property of the fuzzer refuses to be written, the call stops half way.
-    const isOurs = error instanceof GptLayersError || error instanceof Mine
+    const isOurs = error instanceof gpt.GptLayersError || error instanceof Mine
     if (!world.chaotic && isOurs && !operation.isPartial) checkUnchanged(world, error, before, blocks)
   } else {
     witness.end([...filled, ...ranges, ...writable(), ...(operation.draws ? [witness.generator] : [])])

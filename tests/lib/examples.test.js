@@ -128,7 +128,8 @@ for (const { file, name, code } of examples) {
       reached.add(index)
     }
     const copy = /\bload\(/.test(code) ? await newCopy() : null
-    const names = { ...(copy ? { ...copy, gpt: copy } : setting(gpt, file)), found }
+    const all = { ...(copy ? { ...copy, gpt: copy } : setting(gpt, file)), found }
+    const { var: _var, ...names } = all // no name of a variable
     await new Function(...Object.keys(names), `return (async () => { ${source}\n })()`)(
       ...Object.values(names),
     )

@@ -455,3 +455,171 @@ test('shaping and softmax name what is wrong', () => {
     assertRefuses(call, 'DISPOSED', /the tensor should be live, got one that was disposed$/)
   }
 })
+
+/** The arguments of the functions that need more than a tensor, after it. @type {Record<string, any[]>} */
+const MORE = {
+  ...Object.fromEntries([...COMPARISONS, 'add', 'sub', 'mul', 'div'].map((name) => [name, [0.5]])),
+  chunk: [2],
+  clamp: [{ min: -0.5, max: 0.5 }],
+  cumsum: [{ dim: 1 }],
+  gather: [{ dim: 1, index: [[1], [0]] }],
+  indexSelect: [{ dim: 1, index: [1, 1] }],
+  maskedFill: [
+    gpt.tensor([
+      [1, 0],
+      [0, 1],
+    ]),
+    7,
+  ],
+  matmul: [
+    gpt.tensor([
+      [1, 2],
+      [3, 4],
+    ]),
+  ],
+  permute: [[1, 0]],
+  pow: [2],
+  reshape: [[4]],
+  split: [1, { dim: 1 }],
+  topk: [1],
+  transpose: [0, 1],
+  unsqueeze: [0],
+}
+/** Options of the functions that work without them. @type {Record<string, any>} */
+const OPTIONS = {
+  ...Object.fromEntries(
+    ['max', 'min', 'argmax', 'argmin', 'mean', 'std', 'sum', 'var', 'prod'].map((name) => [
+      name,
+      { dim: 0, keepdim: true },
+    ]),
+  ),
+  ...Object.fromEntries(['softmax', 'logSoftmax'].map((name) => [name, { dim: 0 }])),
+  gelu: { approximate: 'none' },
+  tril: { diagonal: -1 },
+  triu: { diagonal: 1 },
+}
+
+/** The functions of torch and torch.nn.functional that are methods here. */
+const FUNCTIONS =
+  `abs add argmax argmin chunk clamp clone cos cumsum detach div eq exp flatten gather ge gelu gt
+  indexSelect le log logSoftmax lt maskedFill matmul max mean min mul ne neg permute pow prod reciprocal relu reshape
+  rsqrt sigmoid silu sin softmax split sqrt squeeze std sub sum tanh topk transpose tril triu unsqueeze var`.split(
+    /\s+/,
+  )
+
+/** @param {any} result a tensor, several of them, or a number @returns {unknown} */
+const valuesOf = (result) => {
+  if (result instanceof gpt.Tensor) return [result.shape, [...result.data]]
+  return Array.isArray(result) || typeof result === 'object' ? Object.values(result).map(valuesOf) : result
+}
+
+test('each function of one tensor gives what the method gives, and its gradient', () => {
+  const wrong = untyped(gpt)
+  const both = Object.keys(gpt).filter((name) => name in gpt.Tensor.prototype && name !== 'dispose')
+  assert.deepEqual(both.sort(), [...FUNCTIONS].sort())
+  for (const name of FUNCTIONS) {
+    for (const args of [MORE[name] ?? [], ...(name in OPTIONS ? [[OPTIONS[name]]] : [])]) {
+      const [x, y] = [0, 1].map(() =>
+        untyped(
+          gpt.parameter(
+            gpt.tensor([
+              [0.25, 2],
+              [3, 0.75],
+            ]),
+          ),
+        ),
+      )
+      const results = [wrong[name](x, ...args), y[name](...args)]
+      assert.deepEqual(valuesOf(results[0]), valuesOf(results[1]), name)
+      const [first, second] = results.map((one) => [one].flat()[0].values ?? [one].flat()[0])
+      assert.equal(first.requiresGrad, second.requiresGrad, name)
+      if (!first.requiresGrad) continue
+      first.sum().backward()
+      second.sum().backward()
+      assert.deepEqual(x.grad.toArray(), y.grad.toArray(), name)
+    }
+  }
+})
+
+test('each function of one tensor names itself and its tensor', () => {
+  const wrong = untyped(gpt)
+  const gone = gpt.ones([2])
+  gone.dispose()
+  for (const name of FUNCTIONS) {
+    assertRefuses(() => wrong[name](), 'TYPE', RegExp(`^${name}: x should be a Tensor, got undefined$`))
+    assertRefuses(
+      () => wrong[name]([1, 2]),
+      'TYPE',
+      RegExp(`^${name}: x should be a Tensor, got \\[1, 2\\]$`),
+    )
+    assertRefuses(() => wrong[name](gone), 'DISPOSED', RegExp(`^${name}: x should be a live Tensor`))
+  }
+  const x = gpt.ones([2])
+  assertRefuses(() => wrong.softmax(x, { dim: 2 }), 'VALUE', /^softmax: dim should be an axis/)
+  assertRefuses(() => wrong.add(x, 'a'), 'TYPE', /^add: other should be a Tensor or a number, got "a"$/)
+  assertRefuses(() => wrong.exp(x, x), 'TYPE', /^exp: takes at most 1 argument, got 2: a Tensor, a Tensor$/)
+  assertRefuses(() => wrong.mean(x, {}, 1), 'TYPE', /^mean: takes at most 2 arguments, got 3/)
+})
+
+const [inf, nan] = [Infinity, NaN]
+/** [x, y, options, torch.allclose(x, y, **options), torch.equal(x, y)], as PyTorch 1.13 computes them. */
+const EQUALITY = /** @type {[any, any, any, boolean, boolean][]} */ ([
+  [[1, 2], [1, 2], {}, true, true],
+  [[1, 2], [1, 2.00001], {}, true, false],
+  [[1, 2], [1, 2.0001], {}, false, false],
+  [[nan], [nan], {}, false, false],
+  [[nan], [nan], { equalNan: true }, true, false],
+  [[nan], [1], { equalNan: true }, false, false],
+  [[inf], [inf], {}, true, true],
+  [[inf], [-inf], {}, false, false],
+  [[inf], [1], { rtol: 1e30 }, false, false],
+  [[1], [inf], { rtol: 1 }, false, false],
+  [[0], [-0], { rtol: 0, atol: 0 }, true, true],
+  [[1], [1], { rtol: 0, atol: 0 }, true, true],
+  [[0], [1e-8], {}, true, false],
+  [[1e-8], [0], {}, true, false],
+  [[2e-8], [0], {}, false, false],
+  [[1, 1.1], [1], { atol: 0.2 }, true, false],
+  [[[1], [2]], [[1, 2]], {}, false, false],
+  [[], [], {}, true, true],
+  [[1], [1.1], { rtol: 0.1, atol: 0 }, true, false],
+  [[1.1], [1], { rtol: 0.1, atol: 0 }, false, false],
+  [[1.00001], [1], {}, false, false],
+  [[1.000009], [1], {}, true, false],
+  [[3e38], [-3e38], { rtol: 2 }, false, false],
+])
+
+test('equal and allclose are PyTorch’s', () => {
+  for (const [x, y, options, isClose, isEqual] of EQUALITY) {
+    const [a, b] = [gpt.tensor(x), gpt.tensor(y)]
+    assert.equal(gpt.allclose(a, b, options), isClose, `allclose(${a}, ${b}, ${JSON.stringify(options)})`)
+    assert.equal(gpt.equal(a, b), isEqual, `equal(${a}, ${b})`)
+  }
+  assert.equal(gpt.equal(gpt.zeros([2, 3]), gpt.zeros([3, 2])), false)
+  assert.equal(gpt.equal(gpt.zeros([0, 3]), gpt.zeros([0, 5])), false)
+  const x = gpt.parameter(gpt.ones([2]))
+  assert.ok(gpt.allclose(x, x) && gpt.equal(x, x))
+})
+
+test('equal and allclose name what is wrong', () => {
+  const wrong = untyped(gpt)
+  const x = gpt.ones([2])
+  assertRefuses(() => wrong.equal(x, [1, 1]), 'TYPE', /^equal: y should be a Tensor, got \[1, 1\]$/)
+  assertRefuses(() => wrong.allclose([1], x), 'TYPE', /^allclose: x should be a Tensor/)
+  assertRefuses(
+    () => gpt.allclose(x, gpt.ones([3])),
+    'SHAPE',
+    /^allclose: y should broadcast with shape \[2\]/,
+  )
+  assertRefuses(
+    () => gpt.allclose(x, x, { rtol: -1 }),
+    'VALUE',
+    /^allclose: rtol should be a finite number >= 0/,
+  )
+  assertRefuses(() => wrong.allclose(x, x, { atol: '1' }), 'TYPE', /^allclose: atol should/)
+  assertRefuses(
+    () => wrong.allclose(x, x, { equalNan: 1 }),
+    'TYPE',
+    /^allclose: equalNan should be true or false/,
+  )
+})

@@ -507,3 +507,7 @@ test('a layer whose parameter is redefined writes to no other tensor', () => {
   }
   assert.ok(others.every(({ data }) => data.every((value) => value === 0)))
 })
+
+test('ndim is the number of axes', () => {
+  for (const shape of [[], [3], [0], [2, 1, 3]]) assert.equal(gpt.zeros(shape).ndim, shape.length)
+})

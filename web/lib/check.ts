@@ -347,6 +347,7 @@ function nameOwnMethods(Class: Function, nameOf: (self: object, method: string) 
           throw withName(error, nameOf(this, key))
         }
       }
+      Object.defineProperty(descriptor[kind], 'length', { value: most })
     }
     Object.defineProperty(prototype, key, descriptor)
   }

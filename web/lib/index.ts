@@ -40,6 +40,67 @@ export {
 export { cat, stack } from './tensor/join.ts'
 export { noGrad, parameter, record, scope } from './tensor/autograd.ts'
 export type { BackwardOptions } from './tensor/backward.ts'
+export { type AllcloseOptions, allclose, equal } from './tensor/equal.ts'
+export {
+  type ArgExtremeFunction,
+  type ExtremeFunction,
+  type TensorFunction,
+  abs,
+  add,
+  argmax,
+  argmin,
+  chunk,
+  clamp,
+  clone,
+  cos,
+  cumsum,
+  detach,
+  div,
+  eq,
+  exp,
+  flatten,
+  gather,
+  ge,
+  gelu,
+  gt,
+  indexSelect,
+  le,
+  log,
+  logSoftmax,
+  lt,
+  maskedFill,
+  matmul,
+  max,
+  mean,
+  min,
+  mul,
+  ne,
+  neg,
+  permute,
+  pow,
+  prod,
+  reciprocal,
+  relu,
+  reshape,
+  rsqrt,
+  sigmoid,
+  silu,
+  sin,
+  softmax,
+  split,
+  sqrt,
+  squeeze,
+  std,
+  sub,
+  sum,
+  tanh,
+  topk,
+  transpose,
+  tril,
+  triu,
+  unsqueeze,
+  variance as var,
+} from './tensor/functions.ts'
 export { type GradcheckOptions, gradcheck } from './tensor/gradcheck.ts'
 export { Tensor } from './tensor/tensor.ts'
 export type { ClampOptions, GELUOptions } from './tensor/elementwise.ts'
@@ -53,7 +114,7 @@ export type { AxisReduction, CumsumOptions, Extremes, Reduction, VarianceOptions
 export type { AxisOptions } from './tensor/slice.ts'
 export type { SoftmaxOptions } from './tensor/softmax.ts'
 export type { TopkOptions } from './tensor/topk.ts'
-export { type TriangleOptions, maximum, minimum, tril, triu, where } from './tensor/where.ts'
+export { type TriangleOptions, maximum, minimum, where } from './tensor/where.ts'
 export type { BigIntArray, NumberArray } from './typed.ts'
 
 export { type Context, type ForwardEvent, type ForwardListener, Module } from './layers/module.ts'

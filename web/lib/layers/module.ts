@@ -70,6 +70,11 @@ const EXPECTED = 'a Tensor or undefined (an arrow function with braces returns u
 /** The output without the weights. */
 export const outputOf = (returned: Returned): Tensor => asObject(returned).output
 
+/** See Tensor's. */
+const NOT_CLONED: symbol = /* @__PURE__ */ Symbol(
+  'a layer: send gpt.saveSafetensors(layer), and load it there',
+)
+
 export interface Module extends Disposes {}
 
 /**
@@ -95,6 +100,9 @@ export interface Module extends Disposes {}
 export class Module {
   /** @internal */
   static readonly ownName: string = 'Module'
+
+  /** The first property: see Tensor's. @internal */
+  readonly structuredClone = NOT_CLONED
 
   /** Called after every `forward`. */
   #listeners: { name: string; listener: ForwardListener }[] = []

@@ -18,11 +18,13 @@ export class ModuleList extends Module {
   /** @internal */
   static override readonly ownName: string = 'ModuleList'
 
-  #modules: Module[] = []
+  /** A property, because test frameworks compare properties. Nobody can replace it. @internal */
+  declare readonly layers: Module[]
 
   /** @param modules none by default */
   constructor(modules?: readonly Module[]) {
     super()
+    Object.defineProperty(this, 'layers', { value: [], enumerable: true })
     try {
       checkCount(arguments, 1)
       const given = modules === undefined ? [] : modules
@@ -35,13 +37,12 @@ export class ModuleList extends Module {
 
   /** The layers are named '0', '1', ... as in PyTorch. A subclass may have properties. @internal */
   override ownParts(): [string, Tensor | Module][] {
-    const inside = this.#modules.map<[string, Module]>((module, i) => [String(i), module])
-    return [...inside, ...super.ownParts()]
+    return super.ownParts().map(([name, child]) => [name.replace(/^layers\./, ''), child])
   }
 
   /** How many layers there are. */
   get length(): number {
-    return this.#modules.length
+    return this.layers.length
   }
 
   /**
@@ -51,7 +52,7 @@ export class ModuleList extends Module {
   at(index: number): Module {
     const { length } = this
     checkInteger('index', index, -length, length - 1)
-    return this.#modules[index < 0 ? index + length : index]
+    return this.layers[index < 0 ? index + length : index]
   }
 
   /** Adds a layer at the end. */
@@ -62,19 +63,19 @@ export class ModuleList extends Module {
 
   /** @returns what fn gives for each layer and its index: an array, as that of an array's `map` */
   map<T>(fn: (module: Module, index: number) => T): T[] {
-    return this.#modules.map((module, i) => fn(module, i))
+    return this.layers.map((module, i) => fn(module, i))
   }
 
   [Symbol.iterator](): IterableIterator<Module> {
-    return this.#modules.values()
+    return this.layers.values()
   }
 
   override toString(): string {
-    return this.length === 0 ? super.toString() : printList(this.#modules.map(String))
+    return this.length === 0 ? super.toString() : printList(this.layers.map(String))
   }
 
   #add(name: string, module: unknown): void {
     if (!(module instanceof Module)) throw fail('TYPE', name, 'be a layer', describe(module))
-    this.#modules.push(module)
+    this.layers.push(module)
   }
 }

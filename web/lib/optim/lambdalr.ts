@@ -21,6 +21,9 @@ export class LambdaLR {
   /** @internal */
   static readonly ownName: string = 'LambdaLR'
 
+  /** See Optimizer's. @internal */
+  readonly structuredClone = Symbol('a schedule: send schedule.getLastLr()')
+
   #groups: readonly ParamGroup<{ lr: number }>[]
   #factors: readonly LrFactor[]
   #lastEpoch = 0

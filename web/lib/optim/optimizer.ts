@@ -44,6 +44,9 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
   /** @internal */
   static readonly ownName: string = 'Optimizer'
 
+  /** See Tensor's. A symbol of its own: an optimizer equals only itself. @internal */
+  readonly structuredClone = Symbol('an optimizer: send gpt.saveSafetensors(optimizer.stateDict())')
+
   // Private, so that printing an optimizer does not print the parameters.
   #groups: readonly ParamGroup<Options>[]
   /** Every parameter, in order, and its group. */

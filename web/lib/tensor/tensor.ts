@@ -33,6 +33,7 @@ import {
   sin,
   unary,
 } from './elementwise.ts'
+import { hashOfFloats } from './hash.ts'
 import { matmul } from './matmul.ts'
 import { type NestedArray, flatten as flattenNested, nest } from './nested.ts'
 import { type PickOptions, gather, indexSelect } from './pick.ts'
@@ -80,6 +81,16 @@ export function withMeta<T>(fn: () => T): T {
   }
 }
 
+/** A symbol, which nobody can clone: Chrome's and Node's error shows its text. */
+const NOT_CLONED: symbol = /* @__PURE__ */ Symbol('a Tensor: send x.data.slice() and x.shape, or x.item()')
+
+/** How often a test framework has compared a tensor without values. */
+let comparisons = 0
+
+function* rows(this: Tensor): IterableIterator<Tensor> {
+  for (let i = 0; i < this.shape[0]; i++) yield this.at(i)
+}
+
 export interface Tensor extends Disposes {}
 
 /**
@@ -106,6 +117,13 @@ export class Tensor {
   /** Whether this is a parameter that waits for its memory. */
   #isMeta
   #int8Weight: Int8Weight | null = null
+  /**
+   * Lets `structuredClone` and `postMessage` throw, which would give an empty object. Test frameworks compare it:
+   * two tensors without elements may differ by their shapes only.
+   *
+   * @internal
+   */
+  readonly structuredClone: symbol
 
   /**
    * @param shape frozen here: not an array that the user gave
@@ -118,12 +136,18 @@ export class Tensor {
     this.#size = sizeOf(shape)
     this.#storage = storage
     this.#isMeta = storage === null
+    this.structuredClone = this.#size > 0 ? NOT_CLONED : Symbol.for(`a Tensor of shape [${shape.join(', ')}]`)
     heap().track(this)
   }
 
   /** The size of each axis; `[]` for a single value. */
   get shape(): readonly number[] {
     return this.#shape
+  }
+
+  /** The number of axes. */
+  get ndim(): number {
+    return this.#shape.length
   }
 
   /** The number of elements. */
@@ -458,6 +482,34 @@ export class Tensor {
   /** The text that Node's `console.log` shows. @internal */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return this.disposed ? 'tensor(disposed)' : this.toString()
+  }
+
+  /**
+   * What the test frameworks of Node, Vitest and Jest compare first: the text, and a hash of all bits. A NaN is
+   * every NaN. A tensor without values equals only itself.
+   *
+   * @internal
+   */
+  get [Symbol.toStringTag](): string {
+    if (!(#size in this)) return Tensor.ownName // the prototype, or a copy of a framework's
+    if (this.#int8Weight !== null) return this.#int8Weight[Symbol.toStringTag]
+    if (this.disposed) return `Tensor without values, comparison ${++comparisons}`
+    return `${this} ${hashOfFloats(this.data)}`
+  }
+
+  /**
+   * The parts along the first axis, as in PyTorch: x.at(0), x.at(1), ... Each is made when the loop comes to it.
+   * Unlike PyTorch's, copies. A tensor of shape `[]`, or one that was disposed, is not iterable: JavaScript throws
+   * a TypeError. (It has no iterator, because Vitest and Jest compare by iterators.)
+   *
+   * @example
+   * const sums = []
+   * for (const row of gpt.tensor([[1, 2], [3, 4]])) sums.push(row.sum().item())
+   * sums // [3, 7]
+   */
+  get [Symbol.iterator](): () => IterableIterator<Tensor> {
+    const isIterable = #size in this && !this.disposed && this.ndim > 0
+    return (isIterable ? rows : undefined) as () => IterableIterator<Tensor>
   }
 
   /**

@@ -122,26 +122,6 @@ export interface TriangleOptions {
   diagonal?: number
 }
 
-/**
- * The lower triangle of each matrix: zeros above a diagonal, as torch.tril.
- *
- * @throws {GptLayersError} SHAPE for a tensor of less than 2 axes
- * @example gpt.tril(gpt.ones([2, 2])).toArray() // [[1, 0], [1, 1]]
- */
-export function tril(x: Tensor, options?: TriangleOptions): Tensor {
-  return named('tril', arguments, 2, () => triangle(checkTensor('x', x), options, true))
-}
-
-/**
- * The upper triangle of each matrix: zeros below a diagonal, as torch.triu.
- *
- * @throws {GptLayersError} SHAPE for a tensor of less than 2 axes
- * @example gpt.triu(gpt.ones([2, 2]), { diagonal: 1 }).toArray() // [[0, 1], [0, 0]]
- */
-export function triu(x: Tensor, options?: TriangleOptions): Tensor {
-  return named('triu', arguments, 2, () => triangle(checkTensor('x', x), options, false))
-}
-
 /** @param isLower tril, otherwise triu */
 export function triangle(x: Tensor, options: TriangleOptions | undefined, isLower: boolean): Tensor {
   const { diagonal } = checkOptions<Required<TriangleOptions>>(options, { diagonal: 0 })
