@@ -93,7 +93,11 @@ test('tril and triu are functions, too', () => {
   const wrong = untyped(gpt)
   assertRefuses(() => wrong.tril([[1]]), 'TYPE', /^tril: x should be a Tensor, got an array of 1$/)
   assertRefuses(() => gpt.triu(gpt.ones([3])), 'SHAPE', /^triu: the tensor should have 2 axes or more/)
-  assertRefuses(() => wrong.triu(x, 1), 'TYPE', /^triu: options should be a plain object, got 1$/)
+  assertRefuses(
+    () => wrong.triu(x, 1),
+    'TYPE',
+    /^triu: options should be a plain object, got 1; write { diagonal: 1 }$/,
+  )
 })
 
 test('sin and cos of large numbers are right to half a unit in the last place', () => {

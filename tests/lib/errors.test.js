@@ -143,7 +143,11 @@ const refused = {
   Linear: [
     [() => new gpt.Linear(), 'TYPE', /^Linear: inFeatures should be a positive integer, got undefined$/],
     [() => new gpt.Linear(5, 0), 'VALUE', /^Linear: outFeatures should be a positive integer, got 0$/],
-    [() => new gpt.Linear(5, 6, false), 'TYPE', /^Linear: options should be a plain object, got false$/],
+    [
+      () => new gpt.Linear(5, 6, false),
+      'TYPE',
+      /^Linear: options should be a plain object, got false; write { bias: false }$/,
+    ],
     [() => new gpt.Linear(5, 6, { bias: 1 }), 'TYPE', /^Linear: bias should be true or false, got 1$/],
     [
       () => new gpt.Linear(5, 6, { Bias: true }),
@@ -161,7 +165,11 @@ const refused = {
   Conv1D: [
     [() => new gpt.Conv1D(), 'TYPE', /^Conv1D: nf should be a positive integer, got undefined$/],
     [() => new gpt.Conv1D(5, 0), 'VALUE', /^Conv1D: nx should be a positive integer, got 0$/],
-    [() => new gpt.Conv1D(5, 6, false), 'TYPE', /^Conv1D: options should be a plain object, got false$/],
+    [
+      () => new gpt.Conv1D(5, 6, false),
+      'TYPE',
+      /^Conv1D: options should be a plain object, got false; write { bias: false }$/,
+    ],
     [() => new gpt.Conv1D(5, 6, { bias: 1 }), 'TYPE', /^Conv1D: bias should be true or false, got 1$/],
     [() => new gpt.Conv1D(2 ** 20, 2 ** 20), 'MEMORY', /^Conv1D: needs 4398046511104 bytes/],
     [() => conv.forward(x), 'SHAPE', /^Conv1D.forward: x should end in 6 \(nx\), got shape \[2, 5\]$/],
@@ -175,7 +183,11 @@ const refused = {
       /^GELU: approximate should be 'tanh' or 'none', got "erf"$/,
     ],
     [() => new gpt.GELU({ approximate: true }), 'TYPE', /got true$/],
-    [() => new gpt.GELU('tanh'), 'TYPE', /^GELU: options should be a plain object, got "tanh"$/],
+    [
+      () => new gpt.GELU('tanh'),
+      'TYPE',
+      /^GELU: options should be a plain object, got "tanh"; write { approximate: "tanh" }$/,
+    ],
     [() => gelu.forward(1), 'TYPE', /^GELU.forward: x should be a Tensor, got 1$/],
   ],
   LayerNorm: [
@@ -292,7 +304,7 @@ const refused = {
     [
       () => attention.forward(tokens, true),
       'TYPE',
-      /^Attention.forward: options should be a plain object, got true$/,
+      /^Attention.forward: options should be a plain object, got true; write { returnWeights: true }$/,
     ],
     [
       () => attention.forward(tokens, { returnWeights: 1 }),
@@ -514,7 +526,7 @@ const refused = {
     [() => x.mean(JSON.parse('{"__proto__": 0}')), 'VALUE', /among dim, keepdim, got "__proto__"$/],
     [() => x.mean({ constructor: 0 }), 'VALUE', /got "constructor"$/],
     [() => x.mean({ dim: Symbol('axis') }), 'TYPE', /^mean: dim .* got Symbol\(axis\)$/],
-    [() => x.mean(-1), 'TYPE', /^mean: options should be a plain object, got -1$/],
+    [() => x.mean(-1), 'TYPE', /^mean: options should be a plain object, got -1; write { dim: -1 }$/],
     [() => x.mean({ keepDim: true }), 'VALUE', /^mean: options should be among dim, keepdim, got "keepDim"$/],
     [() => x.var({ keepdim: 1 }), 'TYPE', /^var: keepdim should be true or false, got 1$/],
     [
@@ -527,7 +539,7 @@ const refused = {
     [() => x.var({ unbiased: 'no' }), 'TYPE', /^var: unbiased should be true or false, got "no"$/],
     [() => x.sum({ axis: 0 }), 'VALUE', /^sum: options should be among dim, keepdim, got "axis"$/],
     [() => x.max({ dim: 2 }), 'VALUE', /^max: dim should be an axis from -2 to 1, got 2$/],
-    [() => x.max(0), 'TYPE', /^max: options should be a plain object, got 0$/],
+    [() => x.max(0), 'TYPE', /^max: options should be a plain object, got 0; write { dim: 0 }$/],
     [
       () => x.argmax({ keepDim: true }),
       'VALUE',
@@ -543,7 +555,7 @@ const refused = {
     [() => scalar.slice(0), 'SHAPE', /^slice: the tensor should have 1 axis or more, got shape \[\]$/],
     [() => x.slice('1'), 'TYPE', /^slice: start should be an integer, got "1"$/],
     [() => x.slice(0, 1.5), 'VALUE', /^slice: end should be an integer, got 1\.5$/],
-    [() => x.slice(0, 1, 1), 'TYPE', /^slice: options should be a plain object, got 1$/],
+    [() => x.slice(0, 1, 1), 'TYPE', /^slice: options should be a plain object, got 1; write { dim: 1 }$/],
     [() => x.slice(0, 1, { axis: 1 }), 'VALUE', /^slice: options should be among dim, got "axis"$/],
     [() => x.split(1, { axis: 1 }), 'VALUE', /^split: options should be among dim, got "axis"$/],
     [() => x.item(), 'SHAPE', /^item: the tensor should have 1 element, got shape \[2, 5\]$/],
@@ -800,7 +812,7 @@ test('what PyTorch takes and we do not is an error, and not ignored; what we tak
   const attend = new gpt.Attention(config)
   /** @type {[() => unknown, RegExp][]} */
   const cases = [
-    [() => new gpt.Softmax(1), /^Softmax: options should be a plain object, got 1$/],
+    [() => new gpt.Softmax(1), /^Softmax: options should be a plain object, got 1; write { dim: 1 }$/],
     [() => rows.max(rows), /^max: options should be a plain object, got a Tensor$/],
     [() => rows.sum(rows), /^sum: options should be a plain object, got a Tensor$/],
     [() => attend.forward(row, gpt.ones([1, 1])), /^Attention.forward: options should be .* got a Tensor$/],
@@ -933,4 +945,187 @@ test('a GptLayersError is an Error with a name and a code', () => {
   assert.ok(error instanceof Error)
   assert.equal(String(error), 'GptLayersError: why')
   assert.equal(error.code, 'VALUE')
+})
+
+/**
+ * What PyTorch takes as an argument and we as an option: the call, and how the error says to write it. Of
+ * functions that PyTorch does not have, the option that a number, text or flag in this place most likely means.
+ *
+ * @type {Record<string, [any, string][]>} by the names of TAKES_OBJECT
+ */
+const POSITIONAL = {
+  load: [[2, '{ threads: 2 }']],
+  'Tensor.toString': [[2, '{ precision: 2 }']],
+  'Tensor.backward': [[true, '{ retainGraph: true }']],
+  'Tensor.sum': [
+    [-1, '{ dim: -1 }'],
+    [[0, 1], '{ dim: [0, 1] }'],
+  ],
+  'Tensor.max': [[-1, '{ dim: -1 }']],
+  'Tensor.min': [[0, '{ dim: 0 }']],
+  'Tensor.argmax': [[-1, '{ dim: -1 }']],
+  'Tensor.argmin': [[-1, '{ dim: -1 }']],
+  'Tensor.std': [[-1, '{ dim: -1 }']],
+  'Tensor.prod': [[1, '{ dim: 1 }']],
+  'Tensor.cumsum': [[0, '{ dim: 0 }']],
+  'Tensor.topk': [[-1, '{ dim: -1 }']],
+  'Tensor.gather': [[1, '{ dim: 1 }']],
+  'Tensor.indexSelect': [[1, '{ dim: 1 }']],
+  'Tensor.mean': [
+    [-1, '{ dim: -1 }'],
+    [[0, 1], '{ dim: [0, 1] }'],
+  ],
+  'Tensor.var': [
+    [-1, '{ dim: -1 }'],
+    [[0, 1], '{ dim: [0, 1] }'],
+  ],
+  'Tensor.slice': [[1, '{ dim: 1 }']],
+  'Tensor.split': [[1, '{ dim: 1 }']],
+  'Tensor.chunk': [[-1, '{ dim: -1 }']],
+  'Tensor.tril': [[-1, '{ diagonal: -1 }']],
+  'Tensor.triu': [[1, '{ diagonal: 1 }']],
+  'Tensor.gelu': [['tanh', '{ approximate: "tanh" }']],
+  'Tensor.clamp': [[0, '{ min: 0 }']],
+  'Tensor.softmax': [[-1, '{ dim: -1 }']],
+  'Tensor.logSoftmax': [[-1, '{ dim: -1 }']],
+  cat: [[1, '{ dim: 1 }']],
+  stack: [[0, '{ dim: 0 }']],
+  multinomial: [[true, '{ replacement: true }']],
+  allclose: [[1e-3, '{ rtol: 0.001 }']],
+  'Module.quantize': [[64, '{ groupSize: 64 }']],
+  'Module.loadStateDict': [],
+  Linear: [[false, '{ bias: false }']],
+  Conv1D: [],
+  GELU: [['none', '{ approximate: "none" }']],
+  'init.normal': [[0, '{ mean: 0 }']],
+  'init.uniform': [[-1, '{ a: -1 }']],
+  'init.xavierUniform': [[2, '{ gain: 2 }']],
+  'init.xavierNormal': [[2, '{ gain: 2 }']],
+  'init.kaimingUniform': [[2, '{ a: 2 }']],
+  'init.kaimingNormal': [[2, '{ a: 2 }']],
+  layerNorm: [[1e-3, '{ eps: 0.001 }']],
+  rmsNorm: [[1e-3, '{ eps: 0.001 }']],
+  dropout: [[0.1, '{ p: 0.1 }']],
+  scaledDotProductAttention: [],
+  LayerNorm: [[1e-3, '{ eps: 0.001 }']],
+  BatchNorm: [[1e-3, '{ eps: 0.001 }']],
+  RMSNorm: [[1e-3, '{ eps: 0.001 }']],
+  Softmax: [[-1, '{ dim: -1 }']],
+  'GPTModel.newCache': [[2, '{ batchSize: 2 }']],
+  'GPTModel.generate': [[20, '{ maxNewTokens: 20 }']],
+  'GPTModel.fromPretrained': [['int8', '{ dtype: "int8" }']],
+  Adam: [[1e-3, '{ lr: 0.001 }']],
+  AdamW: [[1e-3, '{ lr: 0.001 }']],
+  SGD: [[0.1, '{ lr: 0.1 }']],
+  cosineWithWarmup: [],
+  gradcheck: [[1e-3, '{ eps: 0.001 }']],
+  clipGradNorm: [],
+  crossEntropy: [],
+  mse: [['sum', '{ reduction: "sum" }']],
+  saveSafetensors: [],
+}
+/** These take a configuration, a context or a dict. */
+const NO_OPTIONS = /^(FeedForward|Attention|TransformerBlock|GPTModel|Optimizer\.loadStateDict)$|\.forward$/
+
+test('an argument of PyTorch’s in place of the options is answered with the option that PyTorch has there', async () => {
+  assert.deepEqual(
+    Object.keys(POSITIONAL).sort(),
+    Object.keys(TAKES_OBJECT)
+      .filter((name) => !NO_OPTIONS.test(name))
+      .sort(),
+  )
+  for (const [name, cases] of Object.entries(POSITIONAL)) {
+    for (const [value, option] of cases) {
+      await assert.rejects(
+        async () => TAKES_OBJECT[name](value),
+        ({ message, code }) => {
+          assert.equal(code, 'TYPE')
+          assert.ok(
+            message.endsWith(
+              `options should be a plain object, got ${option.split(': ')[1].slice(0, -2)}; write ${option}`,
+            ),
+            message,
+          )
+          return true
+        },
+        name,
+      )
+    }
+    // What fits no option gets no advice.
+    for (const value of [null, 1n, x, new Map(), [x]]) {
+      await assert.rejects(
+        async () => TAKES_OBJECT[name](value),
+        ({ message }) => !/write/.test(message),
+        name,
+      )
+    }
+  }
+  assertRefuses(() => gpt.softmax(x, -1), 'TYPE', /^softmax: options .* got -1; write { dim: -1 }$/)
+  assertRefuses(() => gpt.triu(x, 1), 'TYPE', /^triu: options .* got 1; write { diagonal: 1 }$/)
+  assertRefuses(() => x.var(false), 'TYPE', /^var: options should be a plain object, got false$/)
+})
+
+test('numbers in place of an array, and arguments in place of several options, are answered with how they are written', () => {
+  const targets = gpt.ones([2, 5])
+  /** @type {[() => unknown, string][]} */
+  const cases = [
+    [() => gpt.zeros(2, 3), 'zeros: takes at most 1 argument, got 2: 2, 3; write zeros([2, 3])'],
+    [() => gpt.ones(2, 3), 'ones: takes at most 1 argument, got 2: 2, 3; write ones([2, 3])'],
+    [() => gpt.rand(2, 3), 'rand: takes at most 1 argument, got 2: 2, 3; write rand([2, 3])'],
+    [() => gpt.randn(2, 3, 4), 'randn: takes at most 1 argument, got 3: 2, 3, 4; write randn([2, 3, 4])'],
+    [() => x.view(1, 2), 'view: takes at most 1 argument, got 2: 1, 2; write view([1, 2])'],
+    [() => x.reshape(5, -1), 'reshape: takes at most 1 argument, got 2: 5, -1; write reshape([5, -1])'],
+    [
+      () => x.expand(3, -1, -1),
+      'expand: takes at most 1 argument, got 3: 3, -1, -1; write expand([3, -1, -1])',
+    ],
+    [() => x.permute(0, 2, 1), 'permute: takes at most 1 argument, got 3: 0, 2, 1; write permute([0, 2, 1])'],
+    [
+      () => gpt.permute(x, 1, 0),
+      'permute: takes at most 2 arguments, got 3: a Tensor, 1, 0; write permute(x, [1, 0])',
+    ],
+    [
+      () => x.mean(-1, true),
+      'mean: takes at most 1 argument, got 2: -1, true; write { dim: -1, keepdim: true }',
+    ],
+    [
+      () => gpt.sum(x, 0, true),
+      'sum: takes at most 2 arguments, got 3: a Tensor, 0, true; write { dim: 0, keepdim: true }',
+    ],
+    [
+      () => x.var(-1, false, true),
+      'var: takes at most 1 argument, got 3: -1, false, true; write { dim: -1, unbiased: false, keepdim: true }',
+    ],
+    [() => x.clamp(0, 1), 'clamp: takes at most 1 argument, got 2: 0, 1; write { min: 0, max: 1 }'],
+    [
+      () => x.gather(1, targets),
+      'gather: takes at most 1 argument, got 2: 1, a Tensor; write { dim: 1, index }',
+    ],
+    [
+      () => x.topk(2, -1, false),
+      'topk: takes at most 2 arguments, got 3: 2, -1, false; write { dim: -1, largest: false }',
+    ],
+    [
+      () => gpt.init.normal(x, 0, 0.02),
+      'init.normal: takes at most 2 arguments, got 3: a Tensor, 0, 0.02; write { mean: 0, std: 0.02 }',
+    ],
+    [
+      () => new gpt.LayerNorm(6, 1e-6, false),
+      'LayerNorm: takes at most 2 arguments, got 3: 6, 0.000001, false; write { eps: 0.000001, elementwiseAffine: false }',
+    ],
+    [
+      () => new gpt.SGD([x], 0.1, 0.9),
+      'SGD: takes at most 2 arguments, got 3: an array of 1, 0.1, 0.9; write { lr: 0.1, momentum: 0.9 }',
+    ],
+    [
+      () => new gpt.AdamW([x], 1e-3, [0.9, 0.95]),
+      'AdamW: takes at most 2 arguments, got 3: an array of 1, 0.001, [0.9, 0.95]; write { lr: 0.001, betas: [0.9, 0.95] }',
+    ],
+    // Nothing is known of these.
+    [() => x.at(0, 1), 'at: takes at most 1 argument, got 2: 0, 1'],
+    [() => x.view([1], 2), 'view: takes at most 1 argument, got 2: [1], 2'],
+    [() => x.clamp(0, 1, 2), 'clamp: takes at most 1 argument, got 3: 0, 1, 2'],
+    [() => x.softmax(-1, 2), 'softmax: takes at most 1 argument, got 2: -1, 2'],
+  ]
+  for (const [call, message] of cases) assert.throws(call, { message, code: 'TYPE' })
 })

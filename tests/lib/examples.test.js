@@ -128,6 +128,7 @@ for (const { file, name, code } of examples) {
       reached.add(index)
     }
     const copy = /\bload\(/.test(code) ? await newCopy() : null
+    /** @type {Record<string, unknown>} */
     const all = { ...(copy ? { ...copy, gpt: copy } : setting(gpt, file)), found }
     const { var: _var, ...names } = all // no name of a variable
     await new Function(...Object.keys(names), `return (async () => { ${source}\n })()`)(

@@ -232,7 +232,11 @@ test('a function names a bad argument and says what it expects', () => {
     [() => embedding(x, [0]), 'TYPE', /^embedding: weight should be a Tensor, got \[0\]$/],
     [() => embedding([0], x, { paddingIdx: 0 }), 'TYPE', /^embedding: takes at most 2 arguments, got 3/],
     [() => new (untyped(gpt).Embedding)(3, 2, { paddingIdx: 0 }), 'TYPE', /^Embedding: takes at most 2/],
-    [() => dropout(x, 0.5), 'TYPE', /^dropout: options should be a plain object, got 0\.5$/],
+    [
+      () => dropout(x, 0.5),
+      'TYPE',
+      /^dropout: options should be a plain object, got 0\.5; write { p: 0\.5 }$/,
+    ],
     [() => dropout(x, { p: 2 }), 'VALUE', /^dropout: p should be a number from 0 to 1, got 2$/],
     [() => dropout(x, { training: 1 }), 'TYPE', /^dropout: training should be true or false, got 1$/],
     [
@@ -275,7 +279,7 @@ test('a function names a bad argument and says what it expects', () => {
     [
       () => attend(q, q, q, { dropoutP: 0.5 }),
       'VALUE',
-      /options should be among attnMask, isCausal, dropout, scale, got "dropoutP"$/,
+      /options should be among isCausal, attnMask, dropout, scale, got "dropoutP"$/,
     ],
     [() => attend(q, q, q, gpt.zeros([3, 3])), 'TYPE', /options should be a plain object, got a Tensor$/],
     [

@@ -73,7 +73,11 @@ test('init names a bad argument and says what it expects', () => {
   const cases = [
     [() => init.normal([1]), 'TYPE', /^init\.normal: tensor should be a Tensor, got \[1\]$/],
     [() => init.normal(gone), 'DISPOSED', /^init\.normal: tensor should be a live Tensor/],
-    [() => init.normal(x, 0, 1), 'TYPE', /^init\.normal: takes at most 2 arguments, got 3: a Tensor, 0, 1$/],
+    [
+      () => init.normal(x, 0, 1),
+      'TYPE',
+      /^init\.normal: takes at most 2 arguments, got 3: a Tensor, 0, 1; write { mean: 0, std: 1 }$/,
+    ],
     [
       () => init.normal(x, { std: -1 }),
       'VALUE',

@@ -157,7 +157,7 @@ const refused = [
   [
     { treads: 2 },
     'VALUE',
-    /options should be among build, int8Kernel, threads, maxMemory, module, worker, got "treads"/,
+    /options should be among threads, build, int8Kernel, maxMemory, module, worker, got "treads"/,
   ],
   [null, 'TYPE', /options should be a plain object, got null/],
 ]

@@ -284,7 +284,7 @@ test('joining tensors names the one that does not fit', () => {
     refuses([[]], 'VALUE', 'tensors should have 1 tensor or more, got \\[\\]')
     refuses([[x, 1]], 'TYPE', 'tensors\\[1\\] should be a Tensor, got 1')
     refuses([[x, disposed]], 'DISPOSED', 'tensors\\[1\\] should be a live Tensor, got one that was disposed')
-    refuses([[x], 1], 'TYPE', 'options should be a plain object, got 1')
+    refuses([[x], 1], 'TYPE', 'options should be a plain object, got 1; write { dim: 1 }')
     refuses([[x], { axis: 1 }], 'VALUE', 'options should be among dim, got "axis"')
     refuses([[x], {}, 1], 'TYPE', 'takes at most 2 arguments, .*')
   }
@@ -355,7 +355,11 @@ test('choosing and functions of elements name what is wrong', () => {
       'SHAPE',
       new RegExp(`^${name}: the tensor should have 2 axes or more, got shape \\[3\\]$`),
     )
-    assertRefuses(() => x[name](1), 'TYPE', new RegExp(`^${name}: options should be a plain object, got 1$`))
+    assertRefuses(
+      () => x[name](1),
+      'TYPE',
+      new RegExp(`^${name}: options should be a plain object, got 1; write { diagonal: 1 }$`),
+    )
     assertRefuses(
       () => x[name]({ diagonal: 0.5 }),
       'VALUE',
@@ -432,7 +436,7 @@ test('shaping and softmax name what is wrong', () => {
     assertRefuses(
       () => x[name](-1),
       'TYPE',
-      new RegExp(`^${name}: options should be a plain object, got -1$`),
+      new RegExp(`^${name}: options should be a plain object, got -1; write { dim: -1 }$`),
     )
     assertRefuses(
       () => x[name]({ dim: 3 }),

@@ -382,7 +382,7 @@ test('toString takes sciMode and precision', () => {
   assert.equal(x.toString({ sciMode: false, precision: 2 }), 'tensor([    0.50,     0.00])')
   assertRefuses(() => x.toString({ sciMode: untyped(1) }), 'TYPE', /sciMode should be true or false, got 1/)
   assertRefuses(() => x.toString({ precision: -1 }), 'VALUE', /precision/)
-  assertRefuses(() => x.toString(untyped({ digits: 2 })), 'VALUE', /sciMode, precision, got "digits"/)
+  assertRefuses(() => x.toString(untyped({ digits: 2 })), 'VALUE', /precision, sciMode, got "digits"/)
 })
 
 test('sum and max over any axis, or all, and argmax are PyTorch’s', () => {

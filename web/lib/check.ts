@@ -20,6 +20,36 @@ const FIXED: Readonly<Record<string, string>> = {
   out: 'every result is a new tensor',
 }
 
+/** The functions whose array PyTorch also takes as numbers: `torch.zeros(2, 3)`. */
+const SPREAD = ['zeros', 'ones', 'rand', 'randn', 'view', 'reshape', 'expand', 'permute']
+
+/** The options that PyTorch also takes as arguments, in its order, of functions where that may be several. */
+const POSITIONAL: Readonly<Record<string, string>> = {
+  sum: 'dim keepdim',
+  mean: 'dim keepdim',
+  prod: 'dim keepdim',
+  max: 'dim keepdim',
+  min: 'dim keepdim',
+  argmax: 'dim keepdim',
+  argmin: 'dim keepdim',
+  var: 'dim unbiased keepdim',
+  std: 'dim unbiased keepdim',
+  clamp: 'min max',
+  gather: 'dim index',
+  indexSelect: 'dim index',
+  topk: 'dim largest',
+  dropout: 'p training',
+  allclose: 'rtol atol equalNan',
+  gradcheck: 'eps atol rtol',
+  'init.normal': 'mean std',
+  'init.uniform': 'a b',
+  LayerNorm: 'eps elementwiseAffine',
+  BatchNorm: 'eps momentum',
+  SGD: 'lr momentum dampening weightDecay nesterov',
+  Adam: 'lr betas eps weightDecay',
+  AdamW: 'lr betas eps weightDecay',
+}
+
 /** Longer names of tensors are cut in error messages. */
 const MAX_NAME = 100
 
@@ -212,14 +242,18 @@ export function checkSameShape(name: string, shape: readonly number[], expected:
  * An options object, or undefined for one without options. Unknown names are refused, because they are nearly
  * always misspelled.
  *
- * @param defaults the name and the default value of every option
+ * @param defaults the name and the default value of every option. The first is the one that PyTorch takes as an
+ *   argument in this place
  * @param name of the argument
  * @returns the given values, or the defaults where none or undefined was given; types are not checked
  */
 export function checkOptions<T extends object>(options: unknown, defaults: T, name: string = 'options'): T {
   const result = { ...defaults }
   if (options === undefined) return result
-  for (const [key, value] of Object.entries(checkObject(name, options))) {
+  if (!isPlainObject(options)) {
+    throw fail('TYPE', name, 'be a plain object', describe(options) + optionHint(options, defaults))
+  }
+  for (const [key, value] of Object.entries(options)) {
     if (!Object.hasOwn(defaults, key)) {
       const known = Object.keys(defaults).join(', ')
       throw fail('VALUE', name, `be among ${known}`, describe(key) + note(key))
@@ -228,6 +262,25 @@ export function checkOptions<T extends object>(options: unknown, defaults: T, na
   }
   return result
 }
+
+/** How a value is written that came in place of the options: `; write { dim: -1 }`; '' where it fits no option. */
+function optionHint(value: unknown, defaults: object): string {
+  for (const [key, usual] of Object.entries(defaults)) {
+    const isAxis = typeof value === 'number' && (usual === undefined || Array.isArray(usual))
+    const isSame = typeof value === typeof usual && isShown(value)
+    return isAxis || isSame ? writeOptions([key], [value]) : ''
+  }
+  return ''
+}
+
+const writeOptions = (names: readonly string[], values: readonly unknown[]): string => {
+  const written = values.map((value, i) => (isShown(value) ? `${names[i]}: ${describe(value)}` : names[i]))
+  return `; write { ${written.join(', ')} }`
+}
+
+/** Whether an error shows the value itself, not what kind it is of: a number, not a Tensor. */
+const isShown = (value: unknown): boolean =>
+  typeof value === 'object' ? /^\[/.test(describe(value)) : typeof value !== 'function'
 
 /** An object of names and values, of any realm: no Tensor, Map or array, which have none of the names. */
 export function checkObject(name: string, value: unknown): Record<string, unknown> {
@@ -261,14 +314,29 @@ export const isPassedOn = (context: unknown): boolean => context !== undefined &
 /**
  * Throws TYPE for more than `most` arguments. Undefined, and the context that a layer is passing on, do not
  * count.
+ *
+ * @param name of the function, for a hint: how PyTorch's arguments are written here
  */
-export function checkCount(args: ArrayLike<unknown>, most: number): void {
+export function checkCount(args: ArrayLike<unknown>, most: number, name: string = ''): void {
   for (let i = most; i < args.length; i++) {
     if (args[i] === undefined || isPassedOn(args[i])) continue
     const expected = most === 0 ? 'no arguments' : `at most ${most} argument${most === 1 ? '' : 's'}`
-    const given = args.length > MAX_ARRAY ? '' : `: ${Array.from(args, describe).join(', ')}`
-    throw new GptLayersError('TYPE', `takes ${expected}, got ${args.length}${given}`)
+    const given = Array.from(args.length > MAX_ARRAY ? [] : args, describe).join(', ')
+    const found = given && `: ${given}${countHint(name, Array.from(args), most)}`
+    throw new GptLayersError('TYPE', `takes ${expected}, got ${args.length}${found}`)
   }
+}
+
+/** @returns such as `; write zeros([2, 3])`, or '' where nothing is known of the function */
+function countHint(name: string, args: readonly unknown[], most: number): string {
+  const rest = args.slice(most - 1)
+  if (SPREAD.includes(name) && rest.every((one) => typeof one === 'number')) {
+    const before = args.slice(0, most - 1).map(() => 'x, ')
+    return `; write ${name}(${before.join('')}${describe(rest)})`
+  }
+  const names = Object.hasOwn(POSITIONAL, name) ? POSITIONAL[name].split(' ') : []
+  const areGiven = rest.every((one) => one !== undefined && !isPlainObject(one))
+  return areGiven && rest.length <= names.length ? writeOptions(names, rest) : ''
 }
 
 /**
@@ -279,7 +347,7 @@ export function checkCount(args: ArrayLike<unknown>, most: number): void {
  */
 export function named<T>(name: string, args: ArrayLike<unknown>, most: number, fn: () => T): T {
   try {
-    checkCount(args, most)
+    checkCount(args, most, name)
     return fn()
   } catch (error) {
     throw withName(error, name)
@@ -294,7 +362,7 @@ export function named<T>(name: string, args: ArrayLike<unknown>, most: number, f
 export function checkConstructor(Class: Function, args: ArrayLike<unknown>, most: number): void {
   nameMethods(Class)
   try {
-    checkCount(args, most)
+    checkCount(args, most, Class.name)
   } catch (error) {
     throw withClass(error, Class)
   }
@@ -341,7 +409,7 @@ function nameOwnMethods(Class: Function, nameOf: (self: object, method: string) 
       const most: number = method.length
       descriptor[kind] = function (this: object, ...args: unknown[]): unknown {
         try {
-          if (args.length > most) checkCount(args, most)
+          if (args.length > most) checkCount(args, most, key)
           return method.apply(this, args)
         } catch (error) {
           throw withName(error, nameOf(this, key))

@@ -136,9 +136,9 @@ export function dispose(): void {
 function checkLoadOptions(args: readonly unknown[]): Checked {
   checkCount(args, 1)
   const defaults: Record<keyof LoadOptions, unknown> = {
+    threads: 1,
     build: undefined,
     int8Kernel: undefined,
-    threads: 1,
     maxMemory: undefined,
     module: undefined,
     worker: undefined,

@@ -119,7 +119,7 @@ export function scaledDotProductAttention(
       throw fail('SHAPE', 'v', `end in [${keys}, n], as k has ${keys} keys`, v.shape)
     const outer = broadcast(leading(q.shape, 2), leading(k.shape, 2), "k's leading axes")
     broadcast(outer, leading(v.shape, 2), "v's leading axes")
-    const defaults = { attnMask: undefined, isCausal: false, dropout: 0, scale: undefined }
+    const defaults = { isCausal: false, attnMask: undefined, dropout: 0, scale: undefined }
     const given = checkOptions<ScaledDotProductAttentionOptions & typeof defaults>(options, defaults)
     const { attnMask, isCausal, dropout, scale = 1 / Math.sqrt(size) } = given
     checkBoolean('isCausal', isCausal)

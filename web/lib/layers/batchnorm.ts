@@ -49,7 +49,7 @@ export class BatchNorm extends Module {
   constructor(numFeatures: number, options?: BatchNormOptions) {
     super()
     try {
-      checkCount(arguments, 2)
+      checkCount(arguments, 2, BatchNorm.ownName)
       checkSize('numFeatures', numFeatures)
       const { eps, momentum } = checkOptions(options, { eps: 1e-5, momentum: 0.1 })
       checkNonNegativeFloat32('eps', eps)

@@ -115,7 +115,7 @@ export class LayerNorm extends Module {
   constructor(embDim: number | readonly number[], options?: LayerNormOptions) {
     super()
     try {
-      checkCount(arguments, 2)
+      checkCount(arguments, 2, LayerNorm.ownName)
       const shape = checkSizes('embDim', embDim)
       const defaults = { eps: 1e-5, bias: true, elementwiseAffine: true }
       const { eps, bias, elementwiseAffine } = checkOptions(options, defaults)

@@ -35,7 +35,7 @@ export interface CumsumOptions {
   dim: number
 }
 
-const DEFAULTS = { dim: undefined, keepdim: false }
+const DEFAULTS = { dim: [], keepdim: false }
 
 /** y = Σ x; dx = dy along the axes */
 export function sum(x: Tensor, options?: Reduction): Tensor {
@@ -258,7 +258,7 @@ interface AlongOne extends Along {
 
 /** @param options as the user gave them */
 function checkOne(x: Tensor, options: AxisReduction | undefined): AlongOne {
-  const given = checkOptions<AxisReduction>(options, DEFAULTS)
+  const given = checkOptions<AxisReduction>(options, { ...DEFAULTS, dim: undefined })
   const { dim } = given
   if (dim !== undefined) checkAxis('dim', dim, x.shape.length)
   return { ...checkReduction(x, given), isAll: dim === undefined }

@@ -461,7 +461,7 @@ export class Tensor {
    */
   toString(options?: PrintOptions): string {
     this.#live()
-    const { sciMode, precision } = checkOptions(options, { sciMode: undefined, precision: 4 })
+    const { sciMode, precision } = checkOptions(options, { precision: 4, sciMode: undefined })
     if (sciMode !== undefined) checkBoolean('sciMode', sciMode)
     checkInteger('precision', precision, 0, 20)
     return formatTensor(this.data, this.shape, { sciMode, precision })
