@@ -134,6 +134,50 @@ new gpt.Embedding(2, 3).forward(new Float16Array(2))
 gpt.tensor(new DataView(values.buffer))
 `
 
+/** Options that may be undefined, with exactOptionalPropertyTypes, and the functions of PyTorch's names. */
+const OPTIONAL = `
+import * as gpt from 'gpt-layers'
+declare const n: number | undefined
+declare const flag: boolean | undefined
+const x: gpt.Tensor = gpt.ones([2, 3]).mean({ dim: n, keepdim: flag }).softmax({ dim: n }).clamp({ min: n, max: n })
+gpt.cat([x, gpt.softmax(x, { dim: n })], { dim: n }).triu({ diagonal: n }).var({ correction: n, unbiased: flag })
+gpt.allclose(x, x, { rtol: n, atol: n, equalNan: flag })
+const linear = new gpt.Linear(2, 2, { bias: flag })
+linear.quantize({ groupSize: n }).loadStateDict({}, { strict: flag })
+new gpt.AdamW([{ params: [x], lr: n, weightDecay: n }], { lr: n, betas: undefined })
+new gpt.SGD([{ params: [x], lr: n }], { lr: n, nesterov: flag }).paramGroups[0].lr.toFixed()
+const model = new gpt.GPTModel({ ...gpt.GPT_CONFIG_124M, bias: flag, hiddenDim: n, tieWeights: flag })
+model.generate([1], { maxNewTokens: n, topK: n, temperature: n, cache: undefined, stopTokens: undefined })
+model.forward([1], { returnWeights: flag, cache: undefined, lastOnly: flag })
+gpt.crossEntropy(x, [0], { ignoreIndex: n, reduction: undefined })
+gpt.saveSafetensors(model, { names: undefined, dtype: undefined })
+await gpt.load({ threads: n, build: undefined, maxMemory: n })
+await gpt.GPTModel.fromPretrained(new Uint8Array(1), { strict: flag, signal: undefined, onProgress: undefined })
+`
+
+/** What the functions of one tensor take and return, and what a loop over a tensor gives. */
+const FUNCTIONS = `
+import * as gpt from 'gpt-layers'
+const x: gpt.Tensor = gpt.ones([2, 2])
+const y: gpt.Tensor = gpt.matmul(gpt.softmax(x, { dim: -1 }), gpt.exp(x))
+const largest: gpt.Tensor = gpt.max(y)
+const { values, indices }: gpt.Extremes = gpt.max(y, { dim: 0 })
+const index: number = gpt.argmax(y)
+const along: gpt.Tensor = gpt.argmax(y, { dim: 0 })
+const pieces: gpt.Tensor[] = gpt.split(y, 1)
+const same: boolean = gpt.equal(x, y) || gpt.allclose(x, y)
+for (const row of y) row.sum().backward()
+const [first, second]: gpt.Tensor[] = [...gpt.var(y, { dim: 0 })]
+const axes: number = y.ndim
+// @ts-expect-error there is no such option
+gpt.softmax(x, { axis: 0 })
+// @ts-expect-error other is missing
+gpt.matmul(x)
+// @ts-expect-error an option is named
+gpt.softmax(x, -1)
+export { largest, values, indices, index, along, pieces, same, first, second, axes }
+`
+
 /** For browsers: the types of the package fit the DOM's. */
 const BROWSER = `
 import * as gpt from 'gpt-layers'
@@ -161,6 +205,8 @@ const files = {
   'using.ts': USING,
   'float16.ts': FLOAT16,
   'browser.ts': BROWSER,
+  'optional.ts': OPTIONAL,
+  'functions.ts': FUNCTIONS,
   'readme.ts': readme,
 }
 for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
@@ -185,7 +231,9 @@ function check(version, options) {
 for (const [version, options] of [
   ['5.0', '--module node16 --lib es2022 calls.ts'],
   ['5.0', '--module es2022 --moduleResolution bundler --lib es2022,dom calls.ts browser.ts readme.ts'],
+  ['5.0', '--module node16 --lib es2022 --exactOptionalPropertyTypes optional.ts functions.ts'],
   ['7', '--module nodenext --lib es2022 calls.ts'],
+  ['7', '--module nodenext --lib es2022 --exactOptionalPropertyTypes optional.ts functions.ts'],
   ['7', '--module nodenext --lib es2022,esnext.float16 calls.ts float16.ts'],
   ['7', '--module nodenext --lib es2022,dom,esnext.disposable calls.ts using.ts browser.ts readme.ts'],
   ['7', '--module esnext --moduleResolution bundler --lib es2022,dom calls.ts browser.ts readme.ts'],

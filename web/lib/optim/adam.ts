@@ -11,7 +11,7 @@ import {
 } from '../check.ts'
 import { fail } from '../errors.ts'
 import { run } from '../runtime/runtime.ts'
-import { type GivenGroup } from './groups.ts'
+import { type All, type GivenGroup } from './groups.ts'
 import { type OptimizerState, Optimizer } from './optimizer.ts'
 
 /** The tensor `step` is float32, as in PyTorch: it counts up to here. */
@@ -44,7 +44,7 @@ export interface AdamOptions {
  *
  * The state has PyTorch's names: `step` (t), `exp_avg` (m) and `exp_avg_sq` (v).
  */
-export class Adam extends Optimizer<Required<AdamOptions>> {
+export class Adam extends Optimizer<All<AdamOptions>> {
   /** @internal */
   static override readonly ownName: string = 'Adam'
 
@@ -57,7 +57,7 @@ export class Adam extends Optimizer<Required<AdamOptions>> {
    */
   constructor(parameters: readonly Tensor[] | readonly GivenGroup<AdamOptions>[], options?: AdamOptions) {
     nameMethods(new.target)
-    const defaults: Required<AdamOptions> = {
+    const defaults: All<AdamOptions> = {
       lr: 1e-3,
       betas: [0.9, 0.999],
       eps: 1e-8,
@@ -70,7 +70,7 @@ export class Adam extends Optimizer<Required<AdamOptions>> {
   }
 
   /** @internal */
-  static override checkOptions(name: string, options: Required<AdamOptions>): void {
+  static override checkOptions(name: string, options: All<AdamOptions>): void {
     super.checkOptions(name, options)
     const { betas, eps, weightDecay } = options
     checkArray(`${name}betas`, betas, 'an array of two numbers')
@@ -102,7 +102,7 @@ export class Adam extends Optimizer<Required<AdamOptions>> {
     parameter: Tensor,
     grad: Tensor,
     { step, exp_avg: mean, exp_avg_sq: square }: OptimizerState,
-    { lr, betas, eps, weightDecay }: Required<AdamOptions>,
+    { lr, betas, eps, weightDecay }: All<AdamOptions>,
   ): void {
     const t = step.item() + 1
     step.data[0] = t

@@ -1,5 +1,5 @@
 import type { Tensor } from '../tensor/tensor.ts'
-import type { GivenGroup } from './groups.ts'
+import type { All, GivenGroup, Some } from './groups.ts'
 import { checkBoolean, checkNonNegative, checkNumber, checkOptions, named, nameMethods } from '../check.ts'
 import { fail } from '../errors.ts'
 import { run } from '../runtime/runtime.ts'
@@ -34,7 +34,7 @@ export interface SGDOptions {
  *
  * The state is `momentum_buffer` (m), PyTorch's name; without momentum there is none.
  */
-export class SGD extends Optimizer<Required<SGDOptions>> {
+export class SGD extends Optimizer<All<SGDOptions>> {
   /** @internal */
   static override readonly ownName: string = 'SGD'
 
@@ -44,14 +44,11 @@ export class SGD extends Optimizer<Required<SGDOptions>> {
    * @example new SGD(layer.parameters(), { lr: 0.1, momentum: 0.9 })
    */
   constructor(parameters: readonly Tensor[], options: SGDOptions)
-  constructor(parameters: readonly GivenGroup<SGDOptions>[], options?: Partial<SGDOptions>)
-  constructor(
-    parameters: readonly Tensor[] | readonly GivenGroup<SGDOptions>[],
-    options?: Partial<SGDOptions>,
-  ) {
+  constructor(parameters: readonly GivenGroup<SGDOptions>[], options?: Some<SGDOptions>)
+  constructor(parameters: readonly Tensor[] | readonly GivenGroup<SGDOptions>[], options?: Some<SGDOptions>) {
     nameMethods(new.target)
     const rest = { momentum: 0, dampening: 0, weightDecay: 0, nesterov: false }
-    const defaults = { lr: undefined, ...rest } as unknown as Required<SGDOptions> // without lr it is refused
+    const defaults = { lr: undefined, ...rest } as unknown as All<SGDOptions> // without lr it is refused
     super(
       parameters,
       named(new.target.name, arguments, 2, () => checkOptions(options, defaults)),
@@ -59,7 +56,7 @@ export class SGD extends Optimizer<Required<SGDOptions>> {
   }
 
   /** @internal */
-  static override checkOptions(name: string, options: Required<SGDOptions>): void {
+  static override checkOptions(name: string, options: All<SGDOptions>): void {
     super.checkOptions(name, options)
     const { momentum, dampening, weightDecay, nesterov } = options
     checkNonNegative(`${name}momentum`, momentum)
@@ -85,7 +82,7 @@ export class SGD extends Optimizer<Required<SGDOptions>> {
     parameter: Tensor,
     grad: Tensor,
     { momentum_buffer: buffer }: OptimizerState,
-    { lr, momentum, dampening, weightDecay, nesterov, isFirst }: Required<SGDOptions> & { isFirst?: boolean },
+    { lr, momentum, dampening, weightDecay, nesterov, isFirst }: All<SGDOptions> & { isFirst?: boolean },
   ): void {
     run('gpt_sgd_step', [
       parameter,
