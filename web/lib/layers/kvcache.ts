@@ -69,7 +69,7 @@ export class KeyValueCache {
   /** @internal */
   static readonly ownName = 'KeyValueCache'
 
-  /** See Tensor's. A symbol of its own: a cache equals only itself. @internal */
+  /** See `Compared`. A symbol of its own: a cache equals only itself. @internal */
   readonly structuredClone = Symbol('a cache: make one with model.newCache() where it is used')
 
   /** The number of sequences. */

@@ -70,7 +70,7 @@ const EXPECTED = 'a Tensor or undefined (an arrow function with braces returns u
 /** The output without the weights. */
 export const outputOf = (returned: Returned): Tensor => asObject(returned).output
 
-/** See Tensor's. */
+/** See `Compared`. */
 const NOT_CLONED: symbol = /* @__PURE__ */ Symbol(
   'a layer: send gpt.saveSafetensors(layer), and load it there',
 )
@@ -101,7 +101,7 @@ export class Module {
   /** @internal */
   static readonly ownName: string = 'Module'
 
-  /** The first property: see Tensor's. @internal */
+  /** The first property: see `Compared`. @internal */
   readonly structuredClone = NOT_CLONED
 
   /** Called after every `forward`. */

@@ -44,7 +44,7 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
   /** @internal */
   static readonly ownName: string = 'Optimizer'
 
-  /** See Tensor's. A symbol of its own: an optimizer equals only itself. @internal */
+  /** See `Compared`. A symbol of its own: an optimizer equals only itself. @internal */
   readonly structuredClone = Symbol('an optimizer: send gpt.saveSafetensors(optimizer.stateDict())')
 
   // Private, so that printing an optimizer does not print the parameters.

@@ -3,6 +3,7 @@ import type { Disposes } from '../typed.ts'
 import { checkSameShape, nameMethods, sameShape } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { type Pointer, accepts, exports, heap, int8Kernel, run } from '../runtime/runtime.ts'
+import { Compared, withoutValues } from './compared.ts'
 import { hashOf } from './hash.ts'
 import { checkElements } from './shape.ts'
 import { Tensor } from './tensor.ts'
@@ -64,11 +65,7 @@ export const isByDot = (): number => Number(int8Kernel === 'dot')
 const bytesOf = (outputs: number, inputs: number, groupSize: number): number =>
   exports.gpt_int8_size(outputs, inputs, groupSize, isByDot()) >>> 0
 
-/** See Tensor's. */
 const NOT_CLONED: symbol = /* @__PURE__ */ Symbol('an Int8Weight: send w.values(), w.scales() and w.shape')
-
-/** How often a test framework has compared a weight that was disposed. */
-let comparisons = 0
 
 export interface Int8Weight extends Disposes {}
 
@@ -89,8 +86,8 @@ export class Int8Weight {
   /** The bytes of values and scales. @internal */
   readonly byteLength: number
 
-  /** See Tensor's. @internal */
-  readonly structuredClone = NOT_CLONED
+  /** @internal */
+  readonly compared: Compared = new Compared(this, NOT_CLONED)
   /** [outputs, inputs] */
   readonly shape: readonly [number, number]
   /** How many inputs share a scale: even. */
@@ -122,7 +119,7 @@ export class Int8Weight {
   /** What test frameworks compare; see Tensor's. @internal */
   get [Symbol.toStringTag](): string {
     if (!(#storage in this)) return Int8Weight.ownName
-    if (this.disposed) return `Int8Weight without values, comparison ${++comparisons}`
+    if (this.disposed) return withoutValues(this)
     const bits = heap().words(this.byteOffset, this.byteLength / 4)
     return `Int8Weight [${this.shape.join(', ')}] ${this.groupSize} ${hashOf(bits)}`
   }

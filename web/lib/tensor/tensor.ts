@@ -17,6 +17,7 @@ import { fail, GptLayersError } from '../errors.ts'
 import { type Pointer, heap } from '../runtime/runtime.ts'
 import { type BackwardOptions, backward } from './backward.ts'
 import { checkLive, checkOperand, checkTensor, checkTensorOf } from './check.ts'
+import { Compared, withoutValues } from './compared.ts'
 import {
   type ClampOptions,
   type GELUOptions,
@@ -81,11 +82,7 @@ export function withMeta<T>(fn: () => T): T {
   }
 }
 
-/** A symbol, which nobody can clone: Chrome's and Node's error shows its text. */
 const NOT_CLONED: symbol = /* @__PURE__ */ Symbol('a Tensor: send x.data.slice() and x.shape, or x.item()')
-
-/** How often a test framework has compared a tensor without values. */
-let comparisons = 0
 
 function* rows(this: Tensor): IterableIterator<Tensor> {
   for (let i = 0; i < this.shape[0]; i++) yield this.at(i)
@@ -117,13 +114,8 @@ export class Tensor {
   /** Whether this is a parameter that waits for its memory. */
   #isMeta
   #int8Weight: Int8Weight | null = null
-  /**
-   * Lets `structuredClone` and `postMessage` throw, which would give an empty object. Test frameworks compare it:
-   * two tensors without elements may differ by their shapes only.
-   *
-   * @internal
-   */
-  readonly structuredClone: symbol
+  /** @internal */
+  readonly compared: Compared
 
   /**
    * @param shape frozen here: not an array that the user gave
@@ -136,7 +128,9 @@ export class Tensor {
     this.#size = sizeOf(shape)
     this.#storage = storage
     this.#isMeta = storage === null
-    this.structuredClone = this.#size > 0 ? NOT_CLONED : Symbol.for(`a Tensor of shape [${shape.join(', ')}]`)
+    // Vitest's toMatchObject sees nothing else of tensors without elements.
+    const name = this.#size > 0 ? NOT_CLONED : Symbol.for(`a Tensor of shape [${shape.join(', ')}]`)
+    this.compared = new Compared(this, name)
     heap().track(this)
   }
 
@@ -493,7 +487,7 @@ export class Tensor {
   get [Symbol.toStringTag](): string {
     if (!(#size in this)) return Tensor.ownName // the prototype, or a copy of a framework's
     if (this.#int8Weight !== null) return this.#int8Weight[Symbol.toStringTag]
-    if (this.disposed) return `Tensor without values, comparison ${++comparisons}`
+    if (this.disposed) return withoutValues(this)
     return `${this} ${hashOfFloats(this.data)}`
   }
 
