@@ -1,4 +1,4 @@
-// What test frameworks find equal: never two different tensors, layers or optimizers. And what cannot be cloned.
+// What test frameworks find equal: never two different tensors, layers or optimizers. What cannot be cloned.
 
 import { JEST_MATCHERS_OBJECT, JestChaiExpect, chai } from '@vitest/expect'
 import assert from 'node:assert'
@@ -10,7 +10,7 @@ const gpt = await loadForTest()
 chai.use(JestChaiExpect)
 /** @type {any} */
 const vitest = chai.expect
-// Both would keep their matchers in one global object. Those of Vitest are in chai by now, so Jest gets its own.
+// Both would keep their matchers in one global object. Vitest's are in chai by now, so Jest gets its own.
 Reflect.set(globalThis, JEST_MATCHERS_OBJECT, undefined)
 Reflect.deleteProperty(globalThis, JEST_MATCHERS_OBJECT)
 /** @type {any} */
@@ -24,7 +24,11 @@ const calledWith = (argument) =>
     mock: { calls: [[argument]], results: [{ type: 'return', value: undefined }] },
   })
 
-/** How each framework asserts that two values are equal, and not equal. @type {Record<string, ((a: any, b: any) => void)[]>} */
+/**
+ * How each framework asserts that two values are equal, and not equal.
+ *
+ * @type {Record<string, ((a: any, b: any) => void)[]>}
+ */
 const FRAMEWORKS = {
   'node:assert deepStrictEqual': [assert.deepStrictEqual, assert.notDeepStrictEqual],
   'node:assert deepEqual': [assert.deepEqual, assert.notDeepEqual],
@@ -57,7 +61,7 @@ const FRAMEWORKS = {
 
 /**
  * @param {() => void} check
- * @returns {boolean} whether it passes. To show a tensor without values, Jest reads them, which is an error, too
+ * @returns {boolean} whether it passes. To show a tensor without values, Jest reads them: an error, too
  */
 function passes(check) {
   try {

@@ -949,7 +949,7 @@ test('a GptLayersError is an Error with a name and a code', () => {
 
 /**
  * What PyTorch takes as an argument and we as an option: the call, and how the error says to write it. Of
- * functions that PyTorch does not have, the option that a number, text or flag in this place most likely means.
+ * functions that PyTorch does not have, the option that a number, text or flag in this place likely means.
  *
  * @type {Record<string, [any, string][]>} by the names of TAKES_OBJECT
  */

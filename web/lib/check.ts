@@ -23,7 +23,7 @@ const FIXED: Readonly<Record<string, string>> = {
 /** The functions whose array PyTorch also takes as numbers: `torch.zeros(2, 3)`. */
 const SPREAD = ['zeros', 'ones', 'rand', 'randn', 'view', 'reshape', 'expand', 'permute']
 
-/** The options that PyTorch also takes as arguments, in its order, of functions where that may be several. */
+/** The options that PyTorch also takes as arguments, in its order, where a call may have several. */
 const POSITIONAL: Readonly<Record<string, string>> = {
   sum: 'dim keepdim',
   mean: 'dim keepdim',
@@ -242,8 +242,8 @@ export function checkSameShape(name: string, shape: readonly number[], expected:
  * An options object, or undefined for one without options. Unknown names are refused, because they are nearly
  * always misspelled.
  *
- * @param defaults the name and the default value of every option. The first is the one that PyTorch takes as an
- *   argument in this place
+ * @param defaults the name and the default value of every option. The first is the one that PyTorch takes as
+ *   an argument in this place
  * @param name of the argument
  * @returns the given values, or the defaults where none or undefined was given; types are not checked
  */
@@ -263,7 +263,7 @@ export function checkOptions<T extends object>(options: unknown, defaults: T, na
   return result
 }
 
-/** How a value is written that came in place of the options: `; write { dim: -1 }`; '' where it fits no option. */
+/** How a value that came in place of the options is written: `; write { dim: -1 }`; '' where it fits none. */
 function optionHint(value: unknown, defaults: object): string {
   for (const [key, usual] of Object.entries(defaults)) {
     const isAxis = typeof value === 'number' && (usual === undefined || Array.isArray(usual))

@@ -6,14 +6,14 @@ import { snakeCase } from '../tensor/pyformat.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { checkParameters } from './parameters.ts'
 
-// With exactOptionalPropertyTypes, Partial refuses undefined, and Required keeps it.
-/** Options of which some are left out or undefined. */
-export type Some<Options> = { [Name in keyof Options]?: Options[Name] | undefined }
-/** Options that all have a value. */
+/** Options that all have a value. With exactOptionalPropertyTypes, Required would keep undefined. */
 export type All<Options> = { [Name in keyof Options]-?: Exclude<Options[Name], undefined> }
 
 /** Parameters with options of their own, for a constructor. What is left out is the optimizer's. */
-export type GivenGroup<Options> = { params: readonly Tensor[] } & Some<Options>
+export type GivenGroup<Options> = { params: readonly Tensor[] } & {
+  [Name in keyof Options]?:
+    Options[Name] | undefined // Partial would refuse undefined
+}
 
 /** A group of an optimizer. Its options can be set between steps. */
 export type ParamGroup<Options> = {

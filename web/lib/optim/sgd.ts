@@ -1,5 +1,5 @@
 import type { Tensor } from '../tensor/tensor.ts'
-import type { All, GivenGroup, Some } from './groups.ts'
+import type { All, GivenGroup } from './groups.ts'
 import { checkBoolean, checkNonNegative, checkNumber, checkOptions, named, nameMethods } from '../check.ts'
 import { fail } from '../errors.ts'
 import { run } from '../runtime/runtime.ts'
@@ -44,8 +44,11 @@ export class SGD extends Optimizer<All<SGDOptions>> {
    * @example new SGD(layer.parameters(), { lr: 0.1, momentum: 0.9 })
    */
   constructor(parameters: readonly Tensor[], options: SGDOptions)
-  constructor(parameters: readonly GivenGroup<SGDOptions>[], options?: Some<SGDOptions>)
-  constructor(parameters: readonly Tensor[] | readonly GivenGroup<SGDOptions>[], options?: Some<SGDOptions>) {
+  constructor(parameters: readonly GivenGroup<SGDOptions>[], options?: Omit<GivenGroup<SGDOptions>, 'params'>)
+  constructor(
+    parameters: readonly Tensor[] | readonly GivenGroup<SGDOptions>[],
+    options?: Omit<GivenGroup<SGDOptions>, 'params'>,
+  ) {
     nameMethods(new.target)
     const rest = { momentum: 0, dampening: 0, weightDecay: 0, nesterov: false }
     const defaults = { lr: undefined, ...rest } as unknown as All<SGDOptions> // without lr it is refused

@@ -7,13 +7,13 @@ interface Owner {
 }
 
 /**
- * A property of every tensor. Frameworks compare it: Node and Jest its tag, and toMatchObject of Jest and Vitest
- * what it yields.
+ * A property of every tensor, which frameworks compare: Node and Jest its tag, and toMatchObject of Jest and
+ * Vitest what it yields.
  */
 export class Compared {
   /**
-   * Lets `structuredClone` and `postMessage` throw, which would give an empty object: a symbol cannot be cloned.
-   * Chrome's and Node's error shows its text.
+   * Lets `structuredClone` and `postMessage` throw, which would give an empty object. A symbol cannot be
+   * cloned; the error of Chrome and Node shows its text.
    */
   readonly structuredClone: symbol
   #owner: Owner

@@ -1,5 +1,5 @@
-// The functions whose names PyTorch has as functions and as methods: gpt.exp(x) is x.exp(). The methods have the
-// details: shapes, options, errors.
+// What PyTorch has as a function and as a method: gpt.exp(x) is x.exp(). The methods have the details: shapes,
+// options, errors.
 
 import type { AxisReduction, Extremes } from './reduce.ts'
 import { named } from '../check.ts'

@@ -479,8 +479,8 @@ export class Tensor {
   }
 
   /**
-   * What the test frameworks of Node, Vitest and Jest compare first: the text, and a hash of all bits. A NaN is
-   * every NaN. A tensor without values equals only itself.
+   * What the test frameworks of Node, Vitest and Jest compare: the text, and a hash of all bits. A NaN is every
+   * NaN. A tensor without values equals only itself.
    *
    * @internal
    */
@@ -492,9 +492,9 @@ export class Tensor {
   }
 
   /**
-   * The parts along the first axis, as in PyTorch: x.at(0), x.at(1), ... Each is made when the loop comes to it.
-   * Unlike PyTorch's, copies. A tensor of shape `[]`, or one that was disposed, is not iterable: JavaScript throws
-   * a TypeError. (It has no iterator, because Vitest and Jest compare by iterators.)
+   * The parts along the first axis, as in PyTorch: x.at(0), x.at(1), ... Each is made when the loop comes to
+   * it. Unlike PyTorch's, copies. A tensor of shape `[]`, or one that was disposed, is not iterable: JavaScript
+   * throws a TypeError. (It has no iterator, because Vitest and Jest compare by iterators.)
    *
    * @example
    * const sums = []
