@@ -885,6 +885,17 @@ test('ModuleList holds layers as PyTorch’s', () => {
       /^ModuleList: modules\[1\] should be a layer, got 1$/,
     ],
     [() => list.append(untyped(null)), 'TYPE', /^ModuleList.append: module should be a layer, got null$/],
+    [
+      () => list.append(list),
+      'VALUE',
+      /^ModuleList.append: module should not be the list itself, or contain it$/,
+    ],
+    [
+      () => list.append(new gpt.Sequential(list)),
+      'VALUE',
+      /^ModuleList.append: module should not be the list/,
+    ],
+    [() => list.map(untyped(undefined)), 'TYPE', /^ModuleList.map: fn should be a function, got undefined$/],
     [() => list.at(3), 'VALUE', /^ModuleList.at: index should be an integer from -3 to 2, got 3$/],
     [
       () => untyped(list).forward(gpt.ones([1, 2])),

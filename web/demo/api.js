@@ -19,12 +19,32 @@ import {
 /** @param {string} path from the repository's root */
 const fromRoot = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
+/** The methods that are functions, too. */
+const functions = readFileSync(fromRoot('web/lib/tensor/functions.ts'), 'utf8').match(
+  /(?<=asFunction\(')\w+/g,
+)
+
 /** The headings, with what is below each; a class is where its base is. All else is below `The package`. */
 const CATEGORIES = {
   Tensors: [
-    ...['Tensor', 'arange', 'cat', 'eye', 'full', 'manualSeed', 'ones', 'onesLike', 'rand', 'randn', 'stack'],
+    ...[
+      'Tensor',
+      'allclose',
+      'arange',
+      'cat',
+      'equal',
+      'eye',
+      'full',
+      'manualSeed',
+      'ones',
+      'onesLike',
+      'rand',
+      'randn',
+      'stack',
+    ],
     ...['tensor', 'where', 'zeros', 'zerosLike'],
   ],
+  'Functions of a tensor': functions ?? [],
   Layers: [
     ...['Module', 'dropout', 'embedding', 'init', 'layerNorm', 'linear', 'rmsNorm'],
     'scaledDotProductAttention',

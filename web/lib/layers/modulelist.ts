@@ -1,5 +1,5 @@
 import type { Tensor } from '../tensor/tensor.ts'
-import { checkArray, checkCount, checkInteger, describe } from '../check.ts'
+import { checkArray, checkCount, checkFunction, checkInteger, describe } from '../check.ts'
 import { fail, withClass } from '../errors.ts'
 import { Module } from './module.ts'
 import { printList } from './print.ts'
@@ -63,6 +63,7 @@ export class ModuleList extends Module {
 
   /** @returns what fn gives for each layer and its index: an array, as that of an array's `map` */
   map<T>(fn: (module: Module, index: number) => T): T[] {
+    checkFunction('fn', fn)
     return this.layers.map((module, i) => fn(module, i))
   }
 
@@ -76,6 +77,7 @@ export class ModuleList extends Module {
 
   #add(name: string, module: unknown): void {
     if (!(module instanceof Module)) throw fail('TYPE', name, 'be a layer', describe(module))
+    if (module.modules().includes(this)) throw fail('VALUE', name, 'not be the list itself, or contain it')
     this.layers.push(module)
   }
 }

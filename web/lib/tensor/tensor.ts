@@ -492,8 +492,8 @@ export class Tensor {
   }
 
   /**
-   * The parts along the first axis, as in PyTorch: x.at(0), x.at(1), ... Each is made when the loop comes to
-   * it. Unlike PyTorch's, copies. A tensor of shape `[]`, or one that was disposed, is not iterable: JavaScript
+   * The parts along the first axis, as in PyTorch: `x.at(0)`, `x.at(1)`, ... Each is made when the loop comes
+   * to it. Unlike PyTorch's, copies. A tensor of shape `[]`, or one that was disposed, is not iterable: JavaScript
    * throws a TypeError. (It has no iterator, because Vitest and Jest compare by iterators.)
    *
    * @example
