@@ -750,7 +750,7 @@ export function functionsOf({ gpt }) {
 // Methods that are functions, too: the tensor is the first argument.
 for (const [name, operation] of Object.entries(OPERATIONS)) {
   const [kind, method] = name.split('.')
-  if (kind !== 'tensor' || !(method in gpt)) continue
+  if (kind !== 'tensor' || !(method in gpt) || method === 'dispose') continue
   const { args, needed = args.length } = operation
   OPERATIONS[`gpt.${method}`] = { ...operation, args: [tensor, ...args], needed: 1 + needed }
 }
