@@ -988,6 +988,8 @@ const POSITIONAL = {
   'Tensor.clamp': [[0, '{ min: 0 }']],
   'Tensor.softmax': [[-1, '{ dim: -1 }']],
   'Tensor.logSoftmax': [[-1, '{ dim: -1 }']],
+  'Tensor.logsumexp': [[-1, '{ dim: -1 }']],
+  'Tensor.norm': [],
   cat: [[1, '{ dim: 1 }']],
   stack: [[0, '{ dim: 0 }']],
   multinomial: [[true, '{ replacement: true }']],

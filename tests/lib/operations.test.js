@@ -506,8 +506,8 @@ const OPTIONS = {
 /** The functions of torch and torch.nn.functional that are methods here. */
 const FUNCTIONS =
   `abs add argmax argmin chunk clamp clone cos cumsum detach div eq exp flatten gather ge gelu gt
-  indexSelect le log logSoftmax lt maskedFill matmul max mean min mul ne neg permute pow prod reciprocal relu reshape
-  rsqrt sigmoid silu sin softmax split sqrt squeeze std sub sum tanh topk transpose tril triu unsqueeze var`.split(
+  indexSelect le log logSoftmax logsumexp lt maskedFill matmul max mean min mul ne neg norm permute pow prod reciprocal
+  relu reshape rsqrt sigmoid silu sin softmax split sqrt squeeze std sub sum tanh topk transpose tril triu unsqueeze var`.split(
     /\s+/,
   )
 

@@ -212,9 +212,9 @@ test('an app downloads only the build that it runs, and of the rest what it impo
   layerNormSize = sizeOf(layerNorm)
 })
 
-test('an app pays at most 92 kB gzipped for everything, 66 for LayerNorm', { skip: otherCompiler }, () => {
-  assert.ok(downloadSize <= 92_000, `${downloadSize} bytes`)
-  assert.ok(layerNormSize <= 66_000, `${layerNormSize} bytes`)
+test('an app pays at most 94 kB gzipped for everything, 67 for LayerNorm', { skip: otherCompiler }, () => {
+  assert.ok(downloadSize <= 94_000, `${downloadSize} bytes`)
+  assert.ok(layerNormSize <= 67_000, `${layerNormSize} bytes`)
 })
 
 /**

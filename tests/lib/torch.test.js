@@ -140,6 +140,7 @@ const { inputs, formulas } = golden('formulas')
 
 /** Code of TORCH.md that has no case, by the reason. @type {Record<string, string[]>} */
 const NOT_RUN = {
+  'a loop': ['for (const row of x)'],
   'a word': ['matmul', 'where', 'backward', 'instanceof', "reduction='batchmean'"],
   'the name of another row': [
     'torch.diagonal',

@@ -78,6 +78,8 @@ export const le: TensorFunction<'le'> = /* @__PURE__ */ asFunction('le')
 export const log: TensorFunction<'log'> = /* @__PURE__ */ asFunction('log')
 /** The logarithm of softmax, as `torch.log_softmax`. */
 export const logSoftmax: TensorFunction<'logSoftmax'> = /* @__PURE__ */ asFunction('logSoftmax')
+/** log Σ e^x, of all elements or along axes, as `torch.logsumexp`. */
+export const logsumexp: TensorFunction<'logsumexp'> = /* @__PURE__ */ asFunction('logsumexp')
 /** 1 where x < y, otherwise 0, as `torch.lt`. */
 export const lt: TensorFunction<'lt'> = /* @__PURE__ */ asFunction('lt')
 /** A value in place of the elements where a mask is not 0, as `torch.masked_fill`. */
@@ -96,6 +98,8 @@ export const mul: TensorFunction<'mul'> = /* @__PURE__ */ asFunction('mul')
 export const ne: TensorFunction<'ne'> = /* @__PURE__ */ asFunction('ne')
 /** Minus each element, as `torch.neg`. */
 export const neg: TensorFunction<'neg'> = /* @__PURE__ */ asFunction('neg')
+/** √Σ x², of all elements or along axes, as `torch.norm`. */
+export const norm: TensorFunction<'norm'> = /* @__PURE__ */ asFunction('norm')
 /** The axes in another order, as `torch.permute`; a copy. */
 export const permute: TensorFunction<'permute'> = /* @__PURE__ */ asFunction('permute')
 /** Each element to a power, as `torch.pow`. */

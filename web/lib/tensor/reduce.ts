@@ -155,7 +155,8 @@ export function cumsum(x: Tensor, options: CumsumOptions): Tensor {
 
 /** y = √Σ x²; dx = dy · x / y, and 0 where y is 0 */
 export function norm(x: Tensor, options?: Reduction): Tensor {
-  const along = checkReduction(x, options)
+  // dim comes last: the first argument of PyTorch's norm is p, which is no option here.
+  const along = checkReduction(x, options, { keepdim: false, dim: undefined })
   const y = reduceRows(x, along, (row) => Math.sqrt(row.reduce((sum, value) => sum + value * value, 0)))
   const backward = (dy: Tensor) => {
     const scale = dy.div(y).maskedFill(y.eq(0), 0)
@@ -265,8 +266,8 @@ function checkOne(x: Tensor, options: AxisReduction | undefined): AlongOne {
 }
 
 /** @param options as the user gave them */
-function checkReduction(x: Tensor, options: Reduction | undefined): Along {
-  const { dim, keepdim } = checkOptions<Reduction>(options, DEFAULTS)
+function checkReduction(x: Tensor, options: Reduction | undefined, defaults: Reduction = DEFAULTS): Along {
+  const { dim, keepdim } = checkOptions<Reduction>(options, defaults)
   checkBoolean('keepdim', keepdim)
   checkLive(x)
   return { axes: checkAxes('dim', dim, x.shape.length), keepdim }
