@@ -888,6 +888,21 @@ test('dispose in onProgress ends the loading, after the last byte, too', async (
   }
 })
 
+test('dispose and load while a part is opened end the loading', async () => {
+  const gone = await loadForTest()
+  const open = async () => {
+    await null
+    gone.dispose()
+    await gone.load()
+    return file
+  }
+  const source = { index: { weight_map: { 'tok_emb.weight': 'model.safetensors' } }, open }
+  await assert.rejects(gone.GPTModel.fromPretrained(source), {
+    code: 'DISPOSED',
+    message: 'GPTModel.fromPretrained: gpt-layers should stay loaded, got a dispose() meanwhile',
+  })
+})
+
 test('without enough memory, loading is refused and nothing is left', async () => {
   const large = newModel({ vocabSize: 9000 })
   const small = await loadForTest({ maxMemory: 2 })

@@ -67,13 +67,13 @@ export async function loadPretrained<M extends Module & { ignored: readonly stri
   try {
     opening = openSources(source)
     const { dtype, config, strict, onProgress, signal } = checkLoadOptions(options)
+    const memory = heap()
     const inputs = await orAborted(Promise.all(opening), signal)
     let [loaded, total, told] = [0, Infinity, 0]
     const tell = () => {
       told = loaded
       onProgress?.({ loaded, total })
     }
-    const memory = heap()
     const onBytes = (bytes: number) => {
       loaded += bytes
       if (loaded >= told + total / REPORTS && loaded < total) tell()
