@@ -36,7 +36,7 @@ usage: ./build.sh [build | demo | test | fuzz | coverage | bench | compare | con
           whose title contains a NAME. --write updates web/lib/README.md's table
   golden  write tests/golden/*.json with PyTorch
   flags simd | relaxed | native | fuzz | coverage
-          print the compiler flags of a build: emcc's, for native gcc's or CC's, then clang's
+          print the compiler flags of a build: emcc's, for native those of the C compiler, then clang's
   -h, --help   print this text
 
 Node 20 or later and npm must be installed. npm packages are installed from package-lock.json. As root on
@@ -51,7 +51,7 @@ Environment variables:
   CHROMIUM_BROWSER
              the Chromium of the test that needs a whole one. Otherwise it is chromium or google-chrome
   FIREFOX    Firefox, if it is not on the PATH as firefox-esr or firefox
-  CC         the native compiler for the tests, gcc by default
+  CC         the native compiler for the tests. Otherwise it is clang-19 where that has its sanitizers, or gcc
   CLANG      the clang of the fuzzer and of the coverage, clang-19 or clang by default
   GPT_LAYERS_SITE
              the page's future address, such as https://example.com/gpt-layers/, for previews of links and
@@ -72,7 +72,7 @@ tool node '' has_node \
 tool make 'make' 'has make' 'GNU Make'
 tool emcc 'emscripten' has_emcc 'Emscripten 3.1.6 or later: emcc on the PATH, or EMSDK'
 tool relaxed 'clang-19 lld-19 llvm-19' has_relaxed 'an Emscripten that has relaxed SIMD, or LLVM 19 for it'
-tool compiler 'gcc libc6-dev' 'has "${CC:-gcc}"' 'a C compiler: gcc, or CC'
+tool compiler 'gcc libc6-dev' 'has "$(c/flags.sh native-compiler)"' 'a C compiler: gcc, clang-19, or CC'
 tool simde 'libsimde-dev libc6-dev' has_simde 'SIMDe 0.7.4 or later: WebAssembly SIMD for native compilers'
 tool fuzzer 'clang-19 libclang-rt-19-dev libc6-dev' has_fuzzer 'a clang with libFuzzer: clang-19, or CLANG'
 tool coverage 'clang-19 libclang-rt-19-dev llvm-19' has_coverage 'clang-19, llvm-cov-19 and llvm-profdata-19'
@@ -95,7 +95,7 @@ has_emcc() {
 
 # LLVM 19 is looked for first, since it is found faster than emcc starts.
 has_relaxed() { (has clang-19 && has wasm-ld-19 && has llvm-ar-19) || c/flags.sh relaxed; }
-has_simde() { "${CC:-gcc}" -fsyntax-only -x c - <<<'#include <simde/wasm/simd128.h>'; }
+has_simde() { "$(c/flags.sh native-compiler)" -fsyntax-only -x c - <<<'#include <simde/wasm/simd128.h>'; }
 find_clang() { command -v "${CLANG:-clang-19}" || command -v clang; }
 has_coverage() { has clang-19 && has llvm-cov-19 && has llvm-profdata-19; }
 has_webkit() { has WebKitWebDriver && has xvfb-run && has xauth; }
