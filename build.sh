@@ -194,25 +194,24 @@ need() {
 
 # ---- Building
 
-declare -A keys
-
 # step NAME OUTPUT COMMAND READS INPUT...: runs COMMAND NAME, unless OUTPUT was made from the same. INPUT are
-# files and folders; documents are not read. READS is text: what else decides the output, such as a tool's
-# version, or the key of a step whose output this step reads.
+# files and folders; documents and source maps are not read. The outputs of earlier steps are among them: after
+# a change that leaves those as they were, such as a comment in a .c file, this step does not run. READS is
+# text: what else decides the output, such as a tool's version.
 step() {
-    local name=$1 output=$2 command=$3 reads=$4 stamp=build/$1.stamp
-    keys[$name]=$({
+    local name=$1 output=$2 command=$3 reads=$4 stamp=build/$1.stamp key
+    key=$({
         declare -f "$command"
         echo "$reads"
         find "${@:5}" \( -name node_modules -o -name dist -o -name '.?*' \) -prune -o \
-            -type f ! -name '*.md' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
+            -type f ! -name '*.md' ! -name '*.map' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
     } | sha256sum)
-    if [[ -e $output && -f $stamp && $(<"$stamp") == "${keys[$name]}" ]]; then return; fi
+    if [[ -e $output && -f $stamp && $(<"$stamp") == "$key" ]]; then return; fi
     say "building $name"
     rm -f "$stamp" # if COMMAND fails, the next run starts it again
     "$command" "$name"
     [[ $? == 0 && -e $output ]] || return
-    echo "${keys[$name]}" >"$stamp"
+    echo "$key" >"$stamp"
 }
 
 # npm runs this script as "prepare" of package.json and hands down its own options, such as --global. The
@@ -259,10 +258,12 @@ build_page() {
 build() {
     step npm node_modules install_npm_packages '' package-lock.json
     step wasm build/wasm/simd.wasm build_wasm "$(compilers)" c
-    step package dist/index.js build_package "${keys[npm]} ${keys[wasm]} $(node --version)" \
-        package.json web/*.js web/lib web/examples/stories
-    step api build/api/index.html build_api "${keys[package]}" web/demo/api* web/demo/public
-    step page web/demo/dist/index.html build_page "${keys[api]} ${GPT_LAYERS_SITE:-}" web/demo
+    step package dist/index.js build_package "$(node --version)" \
+        package*.json web/*.js web/lib web/examples/stories c/gpt_layers.h build/wasm/*.wasm
+    step api build/api/index.html build_api "$(node --version)" \
+        package-lock.json web/demo/api* web/demo/public dist/*
+    step page web/demo/dist/index.html build_page "$(node --version) ${GPT_LAYERS_SITE:-}" \
+        package-lock.json web/demo dist/* build/api
 }
 
 # prepare 'REQUIRED...' 'OPTIONAL...': builds, with these tools at hand too.

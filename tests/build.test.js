@@ -58,24 +58,39 @@ case "$*" in
 esac || exit
 case "$*" in
 *' -c '*) echo " \\"$PWD/bin/stand-in-clang\\" $*" ;; # which ./build.sh reads
-*' -o '*) while [ "$1" != -o ]; do shift; done; echo "$*" >"$2" ;;
+*' -o '*) while [ "$1" != -o ]; do shift; done
+    { echo "$*"; cat $(printf '%s\\n' "$@" | grep '\\.o$'); } >"$2" ;;
 esac
 `,
   )
 
-// It lists the headers of the sources themselves only.
+// An object is its source without comments. It lists the headers of the sources themselves only.
 write(
   'bin/stand-in-clang',
   `#!/bin/sh
 while [ "$1" != -o ]; do [ "$1" != --version ] || exit 0; shift; done
 echo "$3" >>compiled
-echo "$3" >"$2"
+{ echo "$3"; grep -v '^//' "$3"; } >"$2"
 { printf '%s: %s' "$2" "$3"; sed -n 's/#include "\\(.*\\)"/ c\\/\\1/p' "$3" | tr '\\n' ' '; } >"\${2%.o}.d"
 `,
 )
 write('bin/.emscripten', "LLVM_ADD_VERSION = '14'\n")
 installEmscripten('3.1.6')
-write('bin/node', '#!/bin/sh\n[ "$1" != --version ] || echo v20.0.0\n')
+
+/** It makes dist/ of the sources without comments, and the API reference of dist/. @param {string} version */
+const installNode = (version) =>
+  write(
+    'bin/node',
+    `#!/bin/sh
+case "$1" in
+--version) echo ${version} ;;
+web/bundle.js) cat $(find web/lib web/*.js web/examples/stories -type f | sort) package.json \\
+    c/gpt_layers.h build/wasm/*.wasm | grep -av '^//' >dist/index.js ;;
+web/demo/api.js) cat dist/index.js web/demo/api* web/demo/public/* >build/api/index.html ;;
+esac
+`,
+  )
+installNode('v20.0.0')
 write('bin/npm', '#!/bin/sh\n')
 const tsc = 'node_modules/@typescript/native/bin/tsc'
 for (const tool of [tsc, 'node_modules/.bin/vite']) write(tool, '#!/bin/sh\n')
@@ -137,6 +152,17 @@ for (const [path, expected] of /** @type {[string, string[]][]} */ ([
   })
 }
 
+for (const [path, expected] of /** @type {[string, string][]} */ ([
+  ['c/gelu.c', 'wasm'],
+  ['web/lib/layers/gelu.ts', 'package'],
+])) {
+  test(`a comment in ${path} rebuilds ${expected}, and nothing that is made of it`, () => {
+    appendFileSync(join(copy, path), '// a comment\n')
+    const { built, stderr } = build()
+    assert.deepEqual(built, [expected], stderr)
+  })
+}
+
 test('documents, tests, examples and what a linter keeps rebuild nothing', () => {
   const paths = ['c/README.md', 'tests/new.test.js', 'web/examples/train.js', 'web/demo/.svelte-check/new.ts']
   for (const path of paths) write(path, '\n')
@@ -156,13 +182,13 @@ test('another address of the page rebuilds the page', () => {
 })
 
 test('another version of Node rebuilds the package', () => {
-  write('bin/node', '#!/bin/sh\n[ "$1" != --version ] || echo v24.0.0\n')
+  installNode('v24.0.0')
   assert.deepEqual(build().built, FROM_PACKAGE)
 })
 
 test('another version of Emscripten rebuilds the WebAssembly', () => {
   installEmscripten('3.1.69')
-  assert.deepEqual(build().built, FROM_WASM)
+  assert.deepEqual(build().built, ['wasm'])
   assert.deepEqual(compiled(), [...KERNELS, 'new.c'].map((name) => `c/${name}`).sort())
 })
 
@@ -173,7 +199,7 @@ test('LLVM 19, installed later, adds the relaxed build', () => {
   assert.deepEqual(build().built, FROM_WASM)
   assert.ok(existsSync(join(copy, 'build/wasm/relaxed.wasm')))
   write('bin/clang-19', '#!/bin/sh\necho clang-19 19.2\n')
-  assert.deepEqual(build().built, FROM_WASM)
+  assert.deepEqual(build().built, ['wasm'])
 })
 
 test('a changed source of a kernel is compiled, and those that include a changed header', () => {

@@ -10,8 +10,13 @@ import { join } from 'node:path'
 import { run } from 'node:test'
 import reporter from './reporter.js'
 
-/** Not run by default: other environments than the package's main ones, and minutes of training. */
-const ONLY_IN_ALL = ['tests/consumers/', 'tests/training/', 'tests/demo/webkit.test.js']
+/** Not run by default: other environments than the package's main ones, minutes of training, and the build. */
+const ONLY_IN_ALL = [
+  'tests/build.test.js',
+  'tests/consumers/',
+  'tests/training/',
+  'tests/demo/webkit.test.js',
+]
 
 /** Each runs half of the page's test files. */
 const HALVES = ['tests/demo/half-1.js', 'tests/demo/half-2.js']
