@@ -15,11 +15,13 @@ usage: ./build.sh [build | demo | test | fuzz | coverage | bench | compare | con
             web/demo/dist/    the page and, in api/, the API reference, as static files
   demo    build, then serve the page until interrupted. The last line printed is the page's address.
           --port N   the port, 4173 by default. If it is in use, the next free port is taken
-  test [all] [PATH ...]
+  test [--again] [all] [PATH ...]
           build, then run every promise of the package and of the page once. With all: also on the other
           builds, threads, browsers, compilers and environments, and lint. With paths: only these test files,
           and those in these folders. At the end it prints the tests that this system had to skip, each with its
           reason, and the ten slowest tests.
+          A test file that passed is not run again while nothing that it may read has changed: the summary says
+          how many tests that are. With --again, with paths, and where CI is set, it is
   test tests/c NAME ...
           compile what changed of the kernels and their tests natively, then run the tests whose name
           contains a NAME, such as layernorm or gelu_backward. A wrong NAME prints the names
@@ -285,6 +287,8 @@ newer_node() {
 }
 
 run_tests() {
+    local again=
+    if [[ ${1:-} == --again ]]; then again=$1 && shift; fi
     if [[ ${1:-} == tests/c && ${2:-/} != */* ]]; then test_kernels "${@:2}"; fi
     if [[ ${1:-} == all ]]; then optional_in_tests+=' browser webkit'; fi
     prepare compiler "$optional_in_tests"
@@ -292,7 +296,7 @@ run_tests() {
     export_tools
     local status=0
     if [[ $* == all ]]; then npm run lint >&2 || status=1; fi
-    node tests/run.js "$@" || status=1
+    node tests/run.js $again "$@" || status=1
     exit "$status"
 }
 

@@ -3,14 +3,18 @@
 //   node tests/run.js                  every promise once
 //   node tests/run.js all              every promise on every build, thread, browser and compiler
 //   node tests/run.js [all] PATH ...   the files at these paths; of a folder, all files below it
+// With --again first, or where CI is set, also the files that have passed with the same inputs (passed.js).
+// Files at paths always run.
 
 import { readdirSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { run } from 'node:test'
+import { digests, readPassed, writePassed } from './passed.js'
 import reporter from './reporter.js'
 
-/** Not run by default: other environments than the package's main ones, minutes of training, and the build. */
+/** Not run by default: other environments than the main ones, minutes of training, and the build. */
 const ONLY_IN_ALL = [
   'tests/build.test.js',
   'tests/consumers/',
@@ -38,7 +42,8 @@ const filesAt = (path) =>
         .filter((file) => file.endsWith('.test.js'))
     : [path]
 
-const [first, ...rest] = process.argv.slice(2)
+const isAgain = process.argv[2] === '--again'
+const [first, ...rest] = process.argv.slice(isAgain ? 3 : 2)
 const all = first === 'all'
 const paths = all || first === undefined ? rest : [first, ...rest]
 let files = (paths.length > 0 ? paths : ['tests']).flatMap(filesAt)
@@ -54,11 +59,52 @@ if (ofThePage.length > 1) files = [...HALVES, ...files.filter((file) => !ofThePa
 process.env.GPT_LAYERS_TEST = all ? 'all' : 'default'
 process.env.GPT_LAYERS_PAGE_TESTS = ofThePage.join()
 const rank = (/** @type {string} */ file) => (LONGEST.includes(file) ? LONGEST.indexOf(file) : LONGEST.length)
-const events = run({
-  files: files.sort((a, b) => rank(a) - rank(b)),
-  concurrency: availableParallelism() + 1,
-})
-events.on('test:fail', ({ todo }) => {
-  if (todo === undefined || todo === false) process.exitCode = 1
-})
+files.sort((a, b) => rank(a) - rank(b))
+
+const passed = readPassed()
+const digest = digests()
+const isRun = (/** @type {string} */ file) => passed[file]?.digest !== digest(file)
+const left = isAgain || process.env.CI || paths.length > 0 ? files : files.filter(isRun)
+let before = 0
+for (const file of files) if (!left.includes(file)) before += passed[file].tests
+
+const events = new PassThrough({ objectMode: true })
 events.compose(reporter).pipe(process.stdout)
+/** What the summary counts: the tests, those that passed, failed ... */
+const totals = new Map(
+  ['tests', 'suites', 'pass', 'fail', 'cancelled', 'skipped', 'todo', 'duration_ms'].map((name) => [name, 0]),
+)
+const say = (/** @type {string} */ message) =>
+  events.write({ type: 'test:diagnostic', data: { nesting: 0, message } })
+
+/** Runs files one after the other, each by itself, so that its own summary says whether it has passed. */
+async function work() {
+  for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
+    const own = new Map()
+    const printedLater = []
+    for await (const { type, data } of run({ files: [file], concurrency: 1 })) {
+      const [, name, count] = /^(\w+) ([\d.]+)$/.exec(data.nesting === 0 && data.message) ?? []
+      if (type === 'test:diagnostic' && totals.has(name)) own.set(name, Number(count))
+      else if (data.nesting !== 0 || type !== 'test:plan') printedLater.push({ type, data })
+    }
+    for (const event of printedLater) events.write(event)
+    for (const [name, count] of own) totals.set(name, (totals.get(name) ?? 0) + count)
+    delete passed[file]
+    if (own.get('pass') > 0 && own.get('pass') === own.get('tests'))
+      passed[file] = { digest: digest(file), tests: own.get('pass') }
+  }
+}
+const queue = [...left]
+const start = performance.now()
+await Promise.all(Array.from({ length: availableParallelism() + 1 }, work))
+
+if (totals.get('fail') || totals.get('cancelled')) process.exitCode = 1
+if (before > 0) say(`${before.toLocaleString('en-US')} tests passed before, with the same inputs`)
+totals.set('duration_ms', performance.now() - start)
+for (const [name, count] of totals) say(`${name} ${count}`)
+events.end()
+
+// What was edited meanwhile counts as not run.
+const now = digests()
+for (const file of left) if (passed[file]?.digest !== now(file)) delete passed[file]
+writePassed(passed)

@@ -1,0 +1,100 @@
+// Which test files tests/run.js runs, and which have passed before: in a folder of small ones.
+
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const runner = fileURLToPath(new URL('run.js', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'gpt-layers-run-'))
+after(() => rmSync(folder, { recursive: true }))
+
+/** @param {string} path in the folder @param {string} text */
+function write(path, text) {
+  mkdirSync(dirname(join(folder, path)), { recursive: true })
+  writeFileSync(join(folder, path), text)
+}
+
+const ALL = ['kernels', 'lib', 'other', 'page']
+
+/** Runs the tests. @param {string[]} args @param {Record<string, string>} [variables] */
+function run(args = [], variables = {}) {
+  // Without these variables it is a run of its own.
+  const { NODE_TEST_CONTEXT, CI, GPT_LAYERS_TEST, ...env } = process.env
+  const options = { cwd: folder, env: { ...env, ...variables }, encoding: /** @type {const} */ ('utf8') }
+  const { status, stdout, stderr } = spawnSync(process.execPath, [runner, ...args], options)
+  const before = /ℹ ([\d,]+) tests passed before, with the same inputs$/m.exec(stdout)?.[1]
+  const pass = Number(/ℹ pass (\d+)\n/.exec(stdout)?.[1])
+  const ran = [...stdout.matchAll(/^[✔✖﹣] (\w+) \(/gm)].map(([, name]) => name)
+  return { status, ran: [...new Set(ran)].sort(), before: Number(before ?? 0), pass, stdout, stderr }
+}
+
+const passing = (/** @type {string} */ name) => `require('node:test').test('${name}', () => {})\n`
+const files = {
+  kernels: 'tests/c/kernels.test.js',
+  lib: 'tests/lib/lib.test.js',
+  page: 'tests/demo/sections.test.js',
+  other: 'tests/other.test.js',
+}
+
+for (const path of ['c/gelu.c', 'dist/index.js', 'web/demo/src/App.svelte', 'web/lib/index.ts', 'README.md'])
+  write(path, '')
+for (const [name, path] of Object.entries(files)) write(path, passing(name))
+
+test('what has passed is not run again, and the summary says how many tests that are', () => {
+  const first = run()
+  assert.deepEqual([first.ran, first.before, first.pass, first.status], [ALL, 0, 4, 0], first.stdout)
+  const { ran, before, pass, status, stdout } = run()
+  assert.deepEqual([ran, before, pass, status], [[], 4, 0, 0], stdout)
+})
+
+for (const [path, expected] of /** @type {[string, string[]][]} */ ([
+  ['c/gelu.c', ['kernels', 'other']],
+  ['dist/index.js', ['lib', 'other', 'page']],
+  ['web/lib/index.ts', ['lib', 'other', 'page']],
+  ['web/demo/src/App.svelte', ['other', 'page']],
+  ['tests/lib/support.js', ['lib', 'other', 'page']],
+  ['new/folder/file', ALL],
+]))
+  test(`after a change of ${path} these run again: ${expected.join(', ')}`, () => {
+    write(path, 'changed')
+    const { ran, before, stdout } = run()
+    assert.deepEqual([ran, before], [expected, 4 - expected.length], stdout)
+  })
+
+test('after a file is gone, what may have read it runs again', () => {
+  rmSync(join(folder, 'tests/lib/support.js'))
+  assert.deepEqual(run().ran, ['lib', 'other', 'page'])
+})
+
+test('all run with --again, where CI is set, and in test all; those that are named run', () => {
+  assert.deepEqual(run(['--again']).ran, ALL)
+  assert.deepEqual(run([], { CI: 'true' }).ran, ALL)
+  assert.deepEqual(run(['tests/lib']).ran, ['lib'])
+  assert.deepEqual(run(['all']).ran, ALL)
+})
+
+test('with another browser or compiler all run again', () => {
+  assert.deepEqual(run([], { CHROMIUM: '/other/chromium' }).ran, ALL)
+})
+
+test('a changed test file runs again, and none beside it', () => {
+  run()
+  write(files.lib, `${passing('lib')}${passing('more')}`)
+  assert.deepEqual(run().ran, ['lib', 'more'])
+  assert.equal(run().before, 5)
+})
+
+test('a file that failed, that skipped a test, or whose process failed runs again', () => {
+  const test = `const { test } = require('node:test')\n`
+  write(files.lib, `${test}test('lib', () => { throw new Error('no') })\n`)
+  write(files.page, `${test}test('page', (t) => t.skip('no browser'))\n`)
+  write(files.kernels, `${passing('kernels')}setTimeout(() => process.exit(3))\n`)
+  for (let i = 0; i < 2; i++) {
+    const { ran, before, status, stdout } = run()
+    assert.deepEqual([ran, before, status], [['kernels', 'lib', 'page'], 1, 1], stdout)
+  }
+})
