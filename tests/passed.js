@@ -25,8 +25,8 @@ const UNREAD = /** @type {[RegExp, RegExp[]][]} */ ([
 /** They import other test files. */
 const IMPORTS_TESTS = /\/(builds\.test|half-\d)\.js$/
 
-/** Variables that choose what runs. */
-const VARIABLES = /^(GPT_LAYERS_.*|CC|CHROMIUM.*|CLANG|EMSDK|FIREFOX|NODE_OPTIONS|PATH)$/
+/** Variables that choose what runs. GPT_LAYERS_PAGE_TESTS is the list of the files that import others. */
+const VARIABLES = /^(GPT_LAYERS_(?!PAGE_TESTS).*|CC|CHROMIUM.*|CLANG|EMSDK|FIREFOX|NODE_OPTIONS|PATH)$/
 
 /** @param {string} path @returns {string[]} the files at a path; of a folder, those below it */
 function filesAt(path) {
@@ -55,9 +55,10 @@ export function digests() {
   const system = tools()
   return (file) => {
     const unread = UNREAD.filter(([tests]) => tests.test(file)).flatMap(([, paths]) => paths)
-    const hash = createHash('sha256').update(system)
+    const isList = IMPORTS_TESTS.test(file)
+    const hash = createHash('sha256').update(system + (isList ? process.env.GPT_LAYERS_PAGE_TESTS : ''))
     for (const { path, digest } of inputs) {
-      const isOther = path.endsWith('.test.js') && path !== file && !IMPORTS_TESTS.test(file)
+      const isOther = path.endsWith('.test.js') && path !== file && !isList
       if (!isOther && !unread.some((paths) => paths.test(path))) hash.update(`${path} ${digest}\n`)
     }
     return hash.digest('hex')

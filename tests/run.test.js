@@ -36,7 +36,7 @@ const passing = (/** @type {string} */ name) => `require('node:test').test('${na
 const files = {
   kernels: 'tests/c/kernels.test.js',
   lib: 'tests/lib/lib.test.js',
-  page: 'tests/demo/sections.test.js',
+  page: 'tests/demo/dots.test.js',
   other: 'tests/other.test.js',
 }
 
@@ -75,6 +75,13 @@ test('all run with --again, where CI is set, and in test all; those that are nam
   assert.deepEqual(run([], { CI: 'true' }).ran, ALL)
   assert.deepEqual(run(['tests/lib']).ran, ['lib'])
   assert.deepEqual(run(['all']).ran, ALL)
+})
+
+test('what passed by its name does not run again without', () => {
+  run()
+  write('README.md', 'changed')
+  assert.deepEqual(run(['tests/lib']).ran, ['lib'])
+  assert.deepEqual(run().ran, ['kernels', 'other', 'page'])
 })
 
 test('with another browser or compiler all run again', () => {
