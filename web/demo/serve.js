@@ -1,16 +1,19 @@
-// Serves the built page. The last line printed is its address.
-//   node web/demo/serve.js [--port N]
+// Serves the built page or, with --watch, its sources: an edit shows at once. The last line printed is the
+// address.
+//   node web/demo/serve.js [--port N] [--watch]
 
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { preview } from 'vite'
+import { createServer, preview } from 'vite'
 
 let options
 try {
-  options = parseArgs({ options: { port: { type: 'string', default: '4173' } } }).values
+  options = parseArgs({
+    options: { port: { type: 'string', default: '4173' }, watch: { type: 'boolean', default: false } },
+  }).values
 } catch (error) {
-  console.error(`${error.message}\nusage: ./build.sh demo [--port N]`)
+  console.error(`${error.message}\nusage: ./build.sh demo [--port N] [--watch]`)
   process.exit(2)
 }
 const port = Number(options.port)
@@ -22,8 +25,10 @@ if (!Number.isInteger(port) || port < 0 || port > 65535) {
 // An address, because the name localhost may not be known.
 const host = '127.0.0.1'
 const root = fileURLToPath(new URL('.', import.meta.url))
-const server = await preview({ root, preview: { host, port }, logLevel: 'warn' })
-const address = server.httpServer.address()
+const server = options.watch
+  ? await createServer({ root, server: { host, port }, logLevel: 'warn' }).then((created) => created.listen())
+  : await preview({ root, preview: { host, port }, logLevel: 'warn' })
+const address = server.httpServer?.address()
 const url = `http://${host}:${typeof address === 'object' && address ? address.port : port}/`
 
 // Opens the page on a desktop. Without a desktop, or without the command, the printed address remains.

@@ -205,9 +205,9 @@ const preload = (font) => ({
 export const still = {
   name: 'still',
   async buildStart() {
+    if (this.meta.watchMode) return // ./build.sh demo --watch starts without the still page
     made ??= make()
     const { picture, icon } = await made
-    if (this.meta.watchMode) return // the server of the development emits nothing
     this.emitFile({ type: 'asset', fileName: 'og.png', source: picture })
     this.emitFile({ type: 'asset', fileName: 'apple-touch-icon.png', source: icon })
     const early = { type: 'asset', name: 'early.js', source: readFileSync(`${root}src/early.js`) }
@@ -222,7 +222,8 @@ export const still = {
     order: 'post',
     /** @param {string} page @param {{ bundle?: Record<string, unknown> }} context */
     async handler(page, { bundle }) {
-      const { html } = await (made ??= make())
+      if (made === undefined) return nameSite(page)
+      const { html } = await made
       const filled = nameSite(page).replace('<div id="app">', () => `<div id="app">${html}`)
       const font = Object.keys(bundle ?? {}).find((name) => /source-serif-4-latin-400-normal/.test(name))
       return { html: filled, tags: [...tags(), ...(font ? [preload(font)] : [])] }

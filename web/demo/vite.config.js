@@ -52,7 +52,6 @@ const offline = {
 const POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'"
 
 const headers = {
-  'Content-Security-Policy': POLICY,
   // Isolated, as threads require; and a page that is isolated itself may embed this one.
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Embedder-Policy': 'require-corp',
@@ -109,5 +108,7 @@ export default defineConfig({
       output: { codeSplitting: { groups: [{ name: 'first', tags: ['$initial'] }] } },
     },
   },
-  preview: { port: 4173, headers },
+  // The server of the development writes styles into the page, which the policy forbids, and reads dist/.
+  server: { headers, fs: { allow: [fromRoot('')] } },
+  preview: { port: 4173, headers: { 'Content-Security-Policy': POLICY, ...headers } },
 })
