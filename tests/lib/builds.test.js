@@ -1,6 +1,6 @@
 // Runs the tests of results on the builds and threads that the rest of the suite does not run them on: there
 // `load` chooses the build, and it runs on one thread. Builds that this Node lacks run in another one. The
-// names of the tests say which builds ran in which Node. By default only a few files run. `all` runs
+// names of the tests say which builds ran in which Node, and which files by default: a few. `all` runs
 // every file, and every file once more with a heap that moves at every allocation.
 
 /** @import { Command } from '../nodes/nodes.js' */
@@ -24,6 +24,8 @@ const SAME_FOR_ALL = 'errors examples frompretrained identity memory module safe
 const BY_DEFAULT = ['attention', 'feedforward', 'notebook']
 /** They choose their own numbers of threads. */
 const OWN_THREADS = ['highmemory.test.js', 'threads.test.js']
+
+const SUBJECT = all ? 'the tests of results' : `the tests of ${BY_DEFAULT.join(', ')}`
 
 /** The tests that load the build and the threads that the environment names. */
 const files = readdirSync(path('.'))
@@ -76,8 +78,8 @@ async function pass(node, args, settings) {
   const report = ['--test-reporter=spec', '--test-reporter-destination=stdout']
   const child = run(node.file, [...node.args, ...report, ...args], options)
   const { stdout } = await child.catch((error) => assert.fail(`${error.stdout}${error.stderr}`))
-  assert.match(stdout, /pass [1-9]/)
-  assert.match(stdout, /fail 0/)
+  assert.match(stdout, /^ℹ pass [1-9]/m)
+  assert.match(stdout, /^ℹ fail 0$/m)
 }
 
 /** What every other file of the suite runs on. */
@@ -94,15 +96,11 @@ for (const name of ['simd', 'simd-threads', 'relaxed', 'relaxed-threads']) {
   const found = isHere ? await nodeFor(name) : null
   const { node, version } = found ?? { node: nodes[0], version: '' }
   const lack = isHere ? 'no Node here runs it' : 'not built here'
-  test(
-    `build ${name}, Node ${version}: the tests of results pass`,
-    { skip: found === null && lack },
-    async () => {
-      const settings = { GPT_LAYERS_BUILD: build, GPT_LAYERS_THREADS: String(threads) }
-      await pass(node, ['--input-type=module', '--eval', imports(chosen)], settings)
-      if (all && isThreaded && build !== own.build) await pass(node, ['--test', ...OWN_THREADS], settings)
-    },
-  )
+  test(`build ${name}, Node ${version}: ${SUBJECT} pass`, { skip: found === null && lack }, async () => {
+    const settings = { GPT_LAYERS_BUILD: build, GPT_LAYERS_THREADS: String(threads) }
+    await pass(node, ['--input-type=module', '--eval', imports(chosen)], settings)
+    if (all && isThreaded && build !== own.build) await pass(node, ['--test', ...OWN_THREADS], settings)
+  })
 }
 
 if (all)
