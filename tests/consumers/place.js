@@ -13,7 +13,7 @@ import { delimiter, dirname, extname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { freePort, WebKit } from '../browser/webkit.js'
-import { eventually, launch, PATIENCE } from '../demo/browser.js'
+import { eventually, launch, newPage, PATIENCE } from '../demo/browser.js'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -189,7 +189,7 @@ export class Place {
    */
   async open(address, name = 'chrome') {
     if (name === 'webkit') return resultInWebKit(address)
-    const page = await (await this.#browsers(name)).newPage()
+    const page = await newPage(await this.#browsers(name))
     /** @type {string[]} */
     const said = []
     page.on('console', (message) => said.push(message.text()))

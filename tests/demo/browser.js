@@ -1,12 +1,13 @@
 // What the tests of the page share: a server, a browser, and how to press, type, point and read in it.
 //
 // No test depends on the machine's speed. A test waits for a condition, at most PATIENCE long, and never for
-// a while.
+// a while. Frames come from here, too: see sendFrames.
 
-/** @import { Browser, BrowserContext, ElementHandle, KeyInput, Page } from 'puppeteer-core' */
+/** @import { Browser, CDPSession, ElementHandle, KeyInput, Page } from 'puppeteer-core' */
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, get as httpGet } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -14,7 +15,7 @@ import { join } from 'node:path'
 import * as runner from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import puppeteer from 'puppeteer-core'
+import puppeteer, { BrowserContext } from 'puppeteer-core'
 import { all } from '../all.js'
 
 /** Why tests in a browser are skipped, or false. build.sh looks for the browsers. */
@@ -30,26 +31,8 @@ export const BROWSERS = all ? ['chrome', 'firefox'] : ['chrome']
 // with the same reason, and no hook runs.
 const skip = skipped.chrome
 const nothing = () => {}
-/**
- * A test whose page Chromium has stopped drawing runs a second time: see `draws`.
- *
- * @param {string} name
- * @param {(t: import('node:test').TestContext) => void | Promise<void>} run
- */
-export const test = (name, run) =>
-  void runner.test(name, { skip }, async (t) => {
-    const before = pages.length
-    try {
-      await run(t)
-    } catch (error) {
-      const opened = pages.slice(before).filter((page) => !page.isClosed())
-      const drawn = await Promise.all(opened.map((page) => page.evaluate(draws).catch(() => true)))
-      if (!drawn.includes(false)) throw error
-      t.diagnostic(`Chromium has stopped drawing the page, and the test runs again: ${error}`)
-      for (const page of opened) await page.close()
-      await run(t)
-    }
-  })
+/** @param {string} name @param {(t: import('node:test').TestContext) => void | Promise<void>} run */
+export const test = (name, run) => void runner.test(name, { skip }, run)
 /** @type {(run: () => void | Promise<void>) => void} */
 export const before = skip ? nothing : runner.before
 /** @type {(run: () => void | Promise<void>) => void} */
@@ -68,6 +51,8 @@ const FLAGS = [
   '--disable-sync',
   '--font-render-hinting=none', // widths of text as in Chromium with a window
   '--renderer-process-limit=1', // a process for each page would compile the page's code again
+  '--enable-begin-frame-control', // it draws a page when it is told to: see sendFrames
+  '--run-all-compositor-stages-before-draw', // beginFrame refuses to run without it
 ]
 
 /** @type {Promise<string> | undefined} */
@@ -154,9 +139,13 @@ const FIREFOX_PREFERENCES = {
  * @param {string} [chromium] the program
  * @returns {Promise<Browser>}
  */
-export function launch(browser = 'chrome', features = {}, chromium = process.env.CHROMIUM) {
+export async function launch(browser = 'chrome', features = {}, chromium = process.env.CHROMIUM) {
   const options = { browser, headless: true, timeout: PATIENCE, protocolTimeout: 2 * PATIENCE }
-  if (browser === 'chrome') return puppeteer.launch({ ...options, executablePath: chromium, args: FLAGS })
+  if (browser === 'chrome') {
+    const started = await puppeteer.launch({ ...options, executablePath: chromium, args: FLAGS })
+    if ((await started.version()).startsWith('HeadlessChrome')) void sendFrames(started)
+    return started
+  }
   const set = Object.entries(features).map(([name, value]) => PREFERENCES[`${name}: ${value}`])
   const extraPrefsFirefox = Object.assign({}, FIREFOX_PREFERENCES, ...set)
   return puppeteer.launch({ ...options, executablePath: process.env.FIREFOX, extraPrefsFirefox })
@@ -210,6 +199,38 @@ export async function setSize(page, width, height) {
   }
 }
 
+/**
+ * The browsers that `sendFrames` tells to draw, each with a session per page.
+ *
+ * @type {WeakMap<Browser, Set<CDPSession>>}
+ */
+const driven = new WeakMap()
+
+/**
+ * Tells chromium-headless-shell to draw its pages, some 60 times per second, until it is closed.
+ *
+ * By itself Chromium 156 without a window stops drawing for good in 1 of some 100 pages. No animation frame
+ * comes then, no observer is called, and no movement of the mouse arrives. Chromium with a window has no
+ * `beginFrame`, and Firefox neither: they draw by themselves.
+ *
+ * @param {Browser} browser
+ */
+async function sendFrames(browser) {
+  /** @type {Set<CDPSession>} */
+  const sessions = new Set()
+  driven.set(browser, sessions)
+  for (; browser.connected; await sleep(16))
+    for (const session of sessions) {
+      try {
+        // One page at a time: two frames at once end Chromium's process for graphics.
+        await session.send('HeadlessExperimental.beginFrame')
+      } catch (error) {
+        if (!session.detached) throw error
+        sessions.delete(session) // the page has been closed
+      }
+    }
+}
+
 /** Every page of this file. @type {Page[]} */
 const pages = []
 
@@ -219,19 +240,41 @@ export async function closePages() {
 }
 
 /**
- * An empty page in a window of its own. In Chromium it also has the focus.
+ * An empty page in a window of its own: of the tabs of a window only one is drawn. In Chromium it also has
+ * the focus.
  *
- * Of the tabs of a window only one is drawn. Which one changes late, for example after another has been
- * closed. In 1 of some 30 runs of these tests Chromium 156 never drew the page of a test, not even after
- * `bringToFront`. A page that is not drawn fetches no section.
- *
- * @param {Pick<Browser, 'newPage'>} browser
+ * @param {Browser | BrowserContext} profile
  */
-export async function newPage(browser) {
-  const page = await browser.newPage({ type: 'window' })
+export async function newPage(profile) {
+  const context = profile instanceof BrowserContext ? profile : profile.defaultBrowserContext()
+  const sessions = driven.get(context.browser())
+  const page = await (sessions ? newDrivenPage(context, sessions) : context.newPage({ type: 'window' }))
   pages.push(page)
   page.setDefaultTimeout(PATIENCE)
   if (!/firefox/i.test(await page.browser().version())) await page.emulateFocusedPage(true)
+  return page
+}
+
+/**
+ * Puppeteer cannot open a page that is drawn only when it is told to.
+ *
+ * @param {BrowserContext} context
+ * @param {Set<CDPSession>} sessions of the browser's pages
+ */
+async function newDrivenPage(context, sessions) {
+  const url = `about:blank#${randomUUID()}` // only this page has it
+  const control = await context.browser().target().createCDPSession()
+  await control.send('Target.createTarget', {
+    url,
+    browserContextId: context.id,
+    newWindow: true,
+    enableBeginFrameControl: true,
+  })
+  await control.detach()
+  const target = await context.waitForTarget((one) => one.url() === url, { timeout: PATIENCE })
+  const page = await target.page()
+  assert.ok(page)
+  sessions.add(await page.createCDPSession())
   return page
 }
 
@@ -255,7 +298,7 @@ export async function newPage(browser) {
 /**
  * Opens a page, waits for what is on its screen, and records what it should not do.
  *
- * @param {Pick<Browser, 'newPage'>} browser
+ * @param {Browser | BrowserContext} browser
  * @param {string} url
  * @param {OpenOptions} [options]
  * @returns {Promise<Opened>}
@@ -413,10 +456,7 @@ export async function eventually(condition, otherwise) {
 
 /** Waits until what has changed is on the screen, and what follows from its size; in the page. */
 export const drawn = () =>
-  new Promise((resolve, reject) => {
-    requestAnimationFrame(() => requestAnimationFrame(() => resolve(true)))
-    setTimeout(() => reject(new Error('no frame was drawn in a minute')), 60_000)
-  })
+  new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(true))))
 
 /** Whether all sections are there, and their fonts; in the page. */
 export const settled = () =>
@@ -476,50 +516,19 @@ export const WHOLE_SECTION = `.section${whole}`
  */
 export async function openAll(page) {
   const ids = await page.evaluate(() => [...document.querySelectorAll('.section')].map(({ id }) => id))
-  for (let i = 0; i < ids.length; i++) if ((await reach(page, ids[i])) === 'reloaded') i = -1
+  for (const id of ids) await reach(page, id)
   return ids
 }
 
-/** Milliseconds without a section after which a page is looked at more closely. */
-const LONG = 10_000
-
 /**
- * Whether the page is drawn; in the page.
- *
- * In 1 of some 100 pages Chromium 156 without a window stops drawing for good: no animation frame comes, and
- * a screenshot never ends, although the page's scripts run on. Only a reload helps.
- */
-const draws = () =>
-  new Promise((resolve) => {
-    requestAnimationFrame(() => resolve(true))
-    setTimeout(() => resolve(false), 20_000)
-  })
-
-/**
- * Scrolls to a section and waits until it is complete: its worker starts when it is on the screen. A page
- * that is not drawn is loaded again; its address has its state.
+ * Scrolls to a section and waits until it is complete: its worker starts when it is on the screen.
  *
  * @param {Page} page
  * @param {string} id
- * @returns {Promise<'reloaded' | undefined>} whether the sections above have to be reached again
  */
 export async function reach(page, id) {
-  const isComplete = `document.querySelector(${JSON.stringify(`#${id}${whole}`)}) !== null`
-  const show = () => page.$eval(`#${id}`, (section) => section.scrollIntoView())
-  await show()
-  const end = Date.now() + LONG
-  while (Date.now() < end) {
-    if (await page.evaluate(isComplete)) return
-    await sleep(20)
-  }
-  const isDrawn = await page.evaluate(draws)
-  if (!isDrawn) {
-    await page.reload()
-    await page.waitForSelector('body:not(:has(main.still))')
-    await show()
-  }
-  await waitInPage(page, isComplete)
-  return isDrawn ? undefined : 'reloaded'
+  await page.$eval(`#${id}`, (section) => section.scrollIntoView())
+  await waitInPage(page, `document.querySelector(${JSON.stringify(`#${id}${whole}`)}) !== null`)
 }
 
 /** The selector of a field, by its accessible name. @param {string} label */

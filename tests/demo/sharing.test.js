@@ -1,6 +1,6 @@
 // What a reader does with the whole page: undo and redo, links, embedded sections, files, no network.
 
-/** @import { Browser, Page } from 'puppeteer-core' */
+/** @import { Browser, BrowserContext, Page } from 'puppeteer-core' */
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -307,7 +307,7 @@ test('a model that was kept wrongly is fetched anew', async () => {
 /**
  * A page without the service worker, which would answer with its own copy of a file.
  *
- * @param {Pick<Browser, 'newPage'>} browser
+ * @param {Browser | BrowserContext} browser
  */
 async function withoutServiceWorker(browser) {
   const page = await newPage(browser)
