@@ -389,7 +389,7 @@ describe('a story without it', { concurrency: 2 }, () => {
       })
 
       test('it is written only while it is seen', async () => {
-        const { page } = await open(browsers[0], `${url}#story`, { first: noteCalls })
+        const { page } = await moving('', { first: noteCalls })
         const last = (/** @type {string} */ call) =>
           waitInPage(page, `window.calls.at(-1) === ${JSON.stringify(call)}`)
         await last('play')
@@ -400,8 +400,16 @@ describe('a story without it', { concurrency: 2 }, () => {
           }, hidden)
           await last(hidden ? 'pause' : 'play')
         }
-        await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight))
-        await waitInPage(page, () => /** @type {any} */ (window).calls.includes('pause'))
+        const push = (/** @type {number} */ pixels) =>
+          page.$eval(
+            '#story',
+            (one, top) => one instanceof HTMLElement && (one.style.marginTop = top),
+            `${pixels}px`,
+          )
+        await push(3000)
+        await last('pause')
+        await push(0)
+        await last('play')
         await page.close()
       })
 
