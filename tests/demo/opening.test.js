@@ -5,9 +5,10 @@
 import assert from 'node:assert/strict'
 import { load } from 'gpt-layers'
 import { exampleOutputs, PRESETS, PRINTED } from '../../build/demo/example.js'
-import { normalize, remark } from '../../build/demo/sections/opening/compute.js'
+import { cellText } from '../../build/demo/numbers.js'
+import { between, normalize, remark } from '../../build/demo/sections/opening/compute.js'
 import { golden } from '../lib/support.js'
-import { click, dragByFinger, focus, get, hold, near, press, test, text, useSite } from './browser.js'
+import { click, dragByFinger, drawn, focus, get, hold, near, press, test, text, useSite } from './browser.js'
 import { countKernels, kernels } from './kernels.js'
 
 const site = useSite()
@@ -53,6 +54,23 @@ async function typeRow(page, text) {
 /** The numbers after the norm. @param {{ values: string[] }[]} shown */
 const normalized = (shown) => [...shown[1].values, ...shown[3].values]
 
+/** Notes the numbers after the norm, whenever a frame shows others; in the page, before its scripts. */
+function noteMotion() {
+  /** @type {string[]} */
+  const motion = []
+  Object.assign(window, { motion })
+  const look = () => {
+    const groups = document.querySelectorAll('main:not(.still) #opening .rows svg > g:has(> .base)')
+    const after = [...groups].filter((_, i) => i % 2)
+    const shown = after
+      .flatMap((group) => [...group.querySelectorAll('.value')])
+      .map((one) => one.textContent)
+    if (shown.length > 0 && motion.at(-1) !== shown.join(' ')) motion.push(shown.join(' '))
+    requestAnimationFrame(look)
+  }
+  requestAnimationFrame(look)
+}
+
 /** @param {Page} page */
 async function assertFirstScreen(page) {
   const { bottom, next, height } = await page.evaluate(() => ({
@@ -65,8 +83,24 @@ async function assertFirstScreen(page) {
 }
 
 test('on load each row slides and stretches, once, and ends with PyTorch’s numbers', async () => {
-  const { page, complaints } = await site.open('', { width: 1280, height: 720 })
+  const options = { width: 1280, height: 720, byFrames: true, first: noteMotion }
+  const { page, complaints } = await site.open('', options)
   await moved(page)
+  await page.evaluate(drawn)
+  const motion = /** @type {string[]} */ (await page.evaluate('motion'))
+  const settings = { divisor: /** @type {const} */ ('n'), eps: 1e-5 }
+  // The rows as they are, minus their means, and normalized: each is shown once, and others in between.
+  const stops = [0, 1, 2].map((progress) =>
+    exampleOutputs()
+      .flatMap((row) => between(row, progress, settings).values.map((value) => cellText(value)))
+      .join(' '),
+  )
+  assert.deepEqual(
+    motion.filter((one) => stops.includes(one)),
+    stops,
+  )
+  const [centered, end] = [motion.indexOf(stops[1]), motion.length - 1]
+  assert.ok(centered > 10 && end > centered + 10, `${centered} of ${end}`)
   const shown = await rows(page)
   assert.deepEqual(
     [shown[0], shown[2]].map(({ values }) => values.join(' ')),
