@@ -23,6 +23,7 @@ import {
   openAll,
   overflow,
   press,
+  problem,
   READERS,
   serve,
   setSize,
@@ -216,9 +217,11 @@ async function reachByTab(page) {
   assert.deepEqual(await report(), none)
 }
 
-/** Presses every answer of every guess, and asserts what is marked and said. @param {Page} page */
-async function assertGuesses(page) {
-  for (const guess of await page.$$('div.guess')) {
+/** Presses every answer of every guess, and asserts what is marked and said. @param {Page} page @param {string} id */
+async function assertGuesses(page, id) {
+  const guesses = await page.$$('div.guess')
+  if (id !== 'opening') assert.notEqual(guesses.length, 0, 'no guess')
+  for (const guess of guesses) {
     assert.equal(await guess.$eval('.answer', (answer) => answer.textContent?.trim()), '')
     assert.equal(await guess.$('.right'), null)
     const taken = await guess.evaluate(async (one) => {
@@ -583,7 +586,7 @@ describe('every section', { concurrency: 2 }, () => {
           const values = await assertUndoes(page)
           changed.set(id, { address: await page.evaluate(() => location.search), values })
           await reachByTab(page)
-          await assertGuesses(page)
+          await assertGuesses(page, id)
           await page.waitForSelector(WHOLE_SECTION)
           await assertFits(page, DESKTOP, 'with the guess answered')
           await assertFits(page, SLIDE, 'with the guess answered')
@@ -646,6 +649,7 @@ describe('every section', { concurrency: 2 }, () => {
             ...DESKTOP,
             ready: WHOLE_SECTION,
           })
+          assert.equal(await problem(page), '') // the page has not refused the state
           await page.$$eval('.guess button', (all) => all.forEach((button) => button.click()))
           await page.waitForSelector(WHOLE_SECTION)
           for (const size of [DESKTOP, SLIDE, PHONE]) await assertFits(page, size, query)
