@@ -63,7 +63,17 @@ test('an answer is hidden until it is asked for, and the sheet in print has the 
     window.print = () => {}
   })
   await click(page, '#end ::-p-text(Print the sheet)')
+  const others = () =>
+    page.$$eval('#app *', (all) => {
+      const tasks = document.querySelector('#end .tasks')
+      return all
+        .filter((one) => !tasks?.contains(one) && !one.contains(tasks) && one.textContent.trim())
+        .filter((one) => one.checkVisibility())
+        .map(({ textContent }) => textContent.trim())
+    })
+  assert.ok((await others()).some((text) => text.startsWith('In seven sentences')))
   await page.emulateMediaType('print')
   assert.deepEqual((await seen()).filter(Boolean).length, TASKS.length)
+  assert.deepEqual(await others(), [])
   await page.close()
 })
