@@ -66,14 +66,13 @@ describe('deep links', { concurrency: 2 }, () => {
         await page.close()
       })
 
-      test('a link to any section lands there and stays, on a desktop and on a phone', async () => {
-        const sizes = [
-          { width: 1440, height: 900 },
-          { width: 360, height: 740 },
-        ]
-        for (const [i, id] of ids.entries())
-          for (const size of all ? sizes : [sizes[i % 2]]) {
-            const { page } = await open(browser, `${url}#${id}`, { ...size, features })
+      test('a link to a section lands there and stays, on a desktop and on a phone', async () => {
+        for (const id of all ? ids : [ids[1], ids[5], ids[ids.length - 1]])
+          for (const [width, height] of [
+            [1440, 900],
+            [360, 740],
+          ]) {
+            const { page } = await open(browser, `${url}#${id}`, { width, height, features })
             await landed(page, id)
             await page.close()
           }
