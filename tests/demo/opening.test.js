@@ -19,6 +19,8 @@ const BEFORE = ['0.2260 0.3470 0.0000 0.2216 0.0000 0.0000', '0.2133 0.2394 0.00
 const { 'LayerNorm of the outputs': printed } = golden('notebook')["the page's controls"]
 const AFTER = printed.match(/-?\d+\.\d{4}/g) ?? []
 const UNBIASED = PRINTED.unbiasedNormalized.flat().map((value) => value.toFixed(4))
+/** The section alone opens in a third of the time. */
+const ALONE = '?embed=opening'
 const STILL = { features: { 'prefers-reduced-motion': 'reduce' } }
 
 /**
@@ -152,7 +154,7 @@ test('both variances stand there; n − 1 without ε gives the notebook’s firs
 })
 
 test('the motion is shown again with the rows, and lights the words of what it does', async () => {
-  const { page } = await site.open('', { byFrames: true })
+  const { page } = await site.open(ALONE, { byFrames: true })
   await moved(page)
   // From now on: the words that are lit, and whether the first row was shown as it is.
   await page.evaluate(`
@@ -183,7 +185,7 @@ test('the motion is shown again with the rows, and lights the words of what it d
 })
 
 test('a row of one’s own is normalized as PyTorch does it, and keeps its own axis; a wrong one is refused', async () => {
-  const { page, complaints } = await site.open('', STILL)
+  const { page, complaints } = await site.open(ALONE, STILL)
   const axis = () =>
     page.$$eval('#opening .tick', (all) =>
       all
@@ -207,8 +209,8 @@ test('a row of one’s own is normalized as PyTorch does it, and keeps its own a
     assert.match(await note(page), /** @type {RegExp} */ (why))
     assert.deepEqual(await rows(page), shown)
   }
-  await page.waitForFunction(() => location.search === '?opening.row=1,2,3,100')
-  const again = await site.open('?opening.row=1,2,3,100', STILL)
+  await page.waitForFunction(() => location.search === '?embed=opening&opening.row=1,2,3,100')
+  const again = await site.open('?embed=opening&opening.row=1,2,3,100', STILL)
   assert.deepEqual(await rows(again.page), shown)
   await again.page.close()
   for (const huge of ['1e10 0 0', '1e30 0 0', '3e38 -3e38 1']) {
@@ -268,7 +270,7 @@ test('what is said of a row holds for each of the page’s rows, with each divis
 })
 
 test('dragging a dot changes its row and no other; the numbers stay PyTorch’s until then', async () => {
-  const { page } = await site.open('', STILL)
+  const { page } = await site.open(ALONE, STILL)
   const before = await rows(page)
   const { x, y } = await hold(page, dot(SECOND))
   await page.mouse.move(x + 120, y, { steps: 4 })
@@ -285,7 +287,7 @@ test('dragging a dot changes its row and no other; the numbers stay PyTorch’s 
 })
 
 test('on arrival, and at a key, each row is normalized once', async () => {
-  const { page } = await site.open('?embed=opening', { ...STILL, first: countKernels })
+  const { page } = await site.open(ALONE, { ...STILL, first: countKernels })
   const arrived = (await kernels(page)).gpt_layernorm_forward
   await focus(page, dot(FIRST))
   await press(page, 'ArrowRight')
@@ -295,7 +297,7 @@ test('on arrival, and at a key, each row is normalized once', async () => {
 })
 
 test('a dot that is taken beside its middle does not jump', async () => {
-  const { page } = await site.open('', STILL)
+  const { page } = await site.open(ALONE, STILL)
   const before = await valueOf(page, SECOND)
   const { x, y } = await hold(page, dot(SECOND), ({ left, top, width, height }) => ({
     x: left + width / 2 + 8,
@@ -308,14 +310,14 @@ test('a dot that is taken beside its middle does not jump', async () => {
 })
 
 test('a finger drags a dot', async () => {
-  const { page } = await site.open('', { ...STILL, width: 360, height: 740 })
+  const { page } = await site.open(ALONE, { ...STILL, width: 360, height: 740 })
   await dragByFinger(page, dot('sample 2, number 4'), 60)
   assert.ok((await valueOf(page, 'sample 2, number 4')) > 1)
   await page.close()
 })
 
 test('keys move a dot by 0.05, ten times with shift, and choose another; the row follows in the same event', async () => {
-  const { page } = await site.open('', STILL)
+  const { page } = await site.open(ALONE, STILL)
   assert.equal((await page.$$('#opening [role="slider"]')).length, 12)
   assert.equal((await page.$$('#opening [role="slider"][tabindex="0"]')).length, 2) // Tab reaches each row once
   await focus(page, dot(FIRST))
@@ -341,7 +343,7 @@ test('keys move a dot by 0.05, ten times with shift, and choose another; the row
 })
 
 test('an outlier, equal numbers and an offset have their sentences; the address keeps the rows, undo brings them back', async () => {
-  const { page } = await site.open('', STILL)
+  const { page } = await site.open(ALONE, STILL)
   const before = await rows(page)
   for (const [name, sentence] of Object.entries({
     outlier: /^One number makes nearly all of the variance/,

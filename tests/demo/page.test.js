@@ -23,6 +23,8 @@ import {
 const site = useSite()
 /** The section whose fields are tried. */
 const FIELDS = { at: 'worked-example', features: { 'prefers-reduced-motion': 'reduce' } }
+/** It alone, for what needs no other part of the page. */
+const ALONE = '?embed=worked-example'
 
 test('the page is served with its Content-Security-Policy and has only relative addresses', async () => {
   const response = await fetch(site.url)
@@ -75,7 +77,7 @@ test('names of JavaScript’s own in the address are left out, and a hash that i
 })
 
 test('Ctrl+Z in a number that is being typed undoes the typing, and before and after it the page', async () => {
-  const { page } = await site.open('', FIELDS)
+  const { page } = await site.open(ALONE, FIELDS)
   await openLayer(page)
   const first = await value(page, 'x₁₁')
   await type(page, 'x₁₁', '7')
@@ -112,7 +114,7 @@ test('undo takes back no step, a change ends what can be redone, and the address
 })
 
 test('the first click selects a number, the second sets the caret', async () => {
-  const { page } = await site.open('', FIELDS)
+  const { page } = await site.open(ALONE, FIELDS)
   await openLayer(page)
   await click(page, field('x₁₂'))
   await page.keyboard.type('12')
@@ -125,7 +127,7 @@ test('the first click selects a number, the second sets the caret', async () => 
 })
 
 test('arrow keys step a number by 0.1, by 1 with shift, by 0.01 with alt; a drag sideways changes it', async () => {
-  const { page } = await site.open('', FIELDS)
+  const { page } = await site.open(ALONE, FIELDS)
   await openLayer(page)
   await focus(page, field('x₁₁'))
   /** @type {[KeyInput[], number][]} */

@@ -85,7 +85,7 @@ test('typing, a drag and a key are each one step of undo and redo', async () => 
 })
 
 test('undo also changes the number that has the focus, and each press of an arrow key is one step', async () => {
-  const { page } = await site.open('', EXAMPLE)
+  const { page } = await site.open('?embed=worked-example', EXAMPLE)
   await openLayer(page)
   await focus(page, field('x₁₃'))
   const shown = () =>
@@ -212,7 +212,9 @@ test('an invalid file is refused with a sentence and changes nothing', async () 
 })
 
 test('a chart can be saved as SVG and as PNG, with the colors of the page, under the page’s policy', async () => {
-  const { page, complaints } = await site.open('', { features: { 'prefers-reduced-motion': 'reduce' } })
+  const { page, complaints } = await site.open('?embed=opening', {
+    features: { 'prefers-reduced-motion': 'reduce' },
+  })
   await click(page, '#opening .more')
   const save = (/** @type {string} */ format) => click(page, `#opening ::-p-text(Save as ${format})`)
   const text = String(await site.saved('layer-normalization.svg', () => save('SVG')))

@@ -140,7 +140,8 @@ test('the page shows the losses and answers of the same training; its guess show
 })
 
 test('with reduced motion the curves come as a whole; a finding is said of its settings only', async () => {
-  const { page } = await show('', { features: { 'prefers-reduced-motion': 'reduce' } })
+  const options = { features: { 'prefers-reduced-motion': 'reduce' }, first: holdWorkers }
+  const { page } = await show('', options)
   const lengths = () =>
     page.$$eval('#training path.curve', (all) =>
       all.map((one) => (one.getAttribute('d') ?? '').split('L').length),
@@ -149,6 +150,7 @@ test('with reduced motion the curves come as a whole; a finding is said of its s
   const seen = new Set()
   await eventually(async () => {
     for (const length of await lengths()) seen.add(length)
+    await page.evaluate('asked.reply()')
     return seen.has(STEPS)
   }, 'no curve came')
   assert.deepEqual([...seen], [1, STEPS])
