@@ -143,7 +143,11 @@ export async function launch(browser = 'chrome', features = {}, chromium = proce
   const options = { browser, headless: true, timeout: PATIENCE, protocolTimeout: 2 * PATIENCE }
   if (browser === 'chrome') {
     const started = await puppeteer.launch({ ...options, executablePath: chromium, args: FLAGS })
-    if ((await started.version()).startsWith('HeadlessChrome')) void sendFrames(started)
+    if ((await started.version()).startsWith('HeadlessChrome')) {
+      const frames = { control: await started.target().createCDPSession(), sessions: new Set() }
+      driven.set(started, frames)
+      void sendFrames(started, frames)
+    }
     return started
   }
   const set = Object.entries(features).map(([name, value]) => PREFERENCES[`${name}: ${value}`])
@@ -200,10 +204,12 @@ export async function setSize(page, width, height) {
 }
 
 /**
- * The browsers that `sendFrames` tells to draw, each with a session per page.
- *
- * @type {WeakMap<Browser, Set<CDPSession>>}
+ * @typedef {object} Frames
+ * @property {CDPSession} control the session with the browser
+ * @property {Set<CDPSession>} sessions one with each page
  */
+
+/** The browsers that `sendFrames` tells to draw. @type {WeakMap<Browser, Frames>} */
 const driven = new WeakMap()
 
 /**
@@ -214,11 +220,9 @@ const driven = new WeakMap()
  * `beginFrame`, and Firefox neither: they draw by themselves.
  *
  * @param {Browser} browser
+ * @param {Frames} frames
  */
-async function sendFrames(browser) {
-  /** @type {Set<CDPSession>} */
-  const sessions = new Set()
-  driven.set(browser, sessions)
+async function sendFrames(browser, { sessions }) {
   for (; browser.connected; await sleep(16))
     for (const session of sessions) {
       try {
@@ -247,8 +251,8 @@ export async function closePages() {
  */
 export async function newPage(profile) {
   const context = profile instanceof BrowserContext ? profile : profile.defaultBrowserContext()
-  const sessions = driven.get(context.browser())
-  const page = await (sessions ? newDrivenPage(context, sessions) : context.newPage({ type: 'window' }))
+  const frames = driven.get(context.browser())
+  const page = await (frames ? newDrivenPage(context, frames) : context.newPage({ type: 'window' }))
   pages.push(page)
   page.setDefaultTimeout(PATIENCE)
   if (!/firefox/i.test(await page.browser().version())) await page.emulateFocusedPage(true)
@@ -259,22 +263,20 @@ export async function newPage(profile) {
  * Puppeteer cannot open a page that is drawn only when it is told to.
  *
  * @param {BrowserContext} context
- * @param {Set<CDPSession>} sessions of the browser's pages
+ * @param {Frames} frames
  */
-async function newDrivenPage(context, sessions) {
+async function newDrivenPage(context, frames) {
   const url = `about:blank#${randomUUID()}` // only this page has it
-  const control = await context.browser().target().createCDPSession()
-  await control.send('Target.createTarget', {
+  await frames.control.send('Target.createTarget', {
     url,
     browserContextId: context.id,
     newWindow: true,
     enableBeginFrameControl: true,
   })
-  await control.detach()
   const target = await context.waitForTarget((one) => one.url() === url, { timeout: PATIENCE })
   const page = await target.page()
   assert.ok(page)
-  sessions.add(await page.createCDPSession())
+  frames.sessions.add(await page.createCDPSession())
   return page
 }
 
