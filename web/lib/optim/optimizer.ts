@@ -62,7 +62,7 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
    */
   constructor(parameters: readonly Tensor[] | readonly GivenGroup<Options>[], defaults: Options) {
     nameMethods(new.target)
-    if (!Object.hasOwn(new.target, 'ownName')) addKeeper(this)
+    if (this.#isOfUser) addKeeper(this)
     try {
       const groups = makeGroups(parameters, defaults)
       this.#groups = Object.freeze(groups)
@@ -139,7 +139,7 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
       for (const { parameter, group, grad } of due) {
         const options = { ...group, isFirst: added.has(parameter) }
         temporary(() => {
-          heap().addKeeper(this)
+          if (this.#isOfUser) heap().addKeeper(this)
           const result: unknown = this.update(parameter, grad, this.#states.get(parameter) ?? {}, options)
           if (result instanceof Promise) throw fail('TYPE', 'update', 'return at once', describe(result))
         })
@@ -305,6 +305,11 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
 
   get #Class(): typeof Optimizer {
     return this.constructor as typeof Optimizer
+  }
+
+  /** Whether its class is the user's own: it may keep tensors in its properties. */
+  get #isOfUser(): boolean {
+    return !Object.hasOwn(this.#Class, 'ownName')
   }
 
   #checkOptions(groups: readonly Options[]): void {

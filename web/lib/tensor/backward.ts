@@ -41,9 +41,10 @@ export function backward(root: Tensor, gradient: Tensor | null, retainGraph: boo
           if (!addPart(step, dy, sums)) {
             const { targets } = step
             // All are taken before one is given: two may be the same tensor, and `give` disposes what it adds.
-            const taken = temporary(() =>
-              step.run(dy).map((dx, i) => (targets[i] === null ? null : dx && Tensor.take(dx))),
-            )
+            let taken: (Tensor | null)[] = []
+            temporary(() => {
+              taken = step.run(dy).map((dx, i) => (targets[i] === null ? null : dx && Tensor.take(dx)))
+            })
             try {
               for (const [i, dx] of taken.entries()) if (dx && !hasMemoryOf(dx, dy)) taken[i] = ofItsOwn(dx)
               for (const [i, dx] of taken.entries()) {

@@ -80,9 +80,10 @@ function survivors(
   made: ReadonlySet<unknown>,
   newest: number,
 ): { has(tensor: unknown): boolean } {
-  const isSingle = keepers.size === 0 && made.has(result) && stepOf(result) === null
-  if (isSingle) return { has: (tensor) => tensor === result } // the usual case without gradients
-  const kept = reachable(result, keepers)
+  const isSingle = keepers.size === 0 && (result === undefined || made.has(result))
+  // The usual cases: nothing is returned, or a tensor without a gradient.
+  if (isSingle && !stepOf(result)) return { has: (tensor) => tensor === result }
+  const kept = isSingle ? new Set([result]) : reachable(result, keepers)
   const steps: Set<Step> = new Set()
   const addStep = (step: unknown) => {
     if (step instanceof Step && step.number > newest) steps.add(step)
@@ -118,15 +119,23 @@ function survivors(
  */
 function reachable(result: unknown, keepers: ReadonlySet<object>): Set<unknown> {
   const found = new Set([result])
+  const layers = new Set(keepers)
   for (const value of found) {
     if (value instanceof Promise) {
       const given = `${describe(value)}; a scope cannot free the tensors of an async function`
       throw fail('TYPE', 'fn', 'return its result at once', given)
     }
-    addObjects(found, inside(value))
+    if (isLayer(value)) layers.add(value)
+    else addObjects(found, inside(value))
   }
-  for (const value of keepers) addObjects(found, Object.values(value))
-  for (const value of found) addObjects(found, isLayer(value) ? Object.values(value) : inside(value))
+  for (const layer of layers) {
+    const held: Set<unknown> = new Set(Object.values(layer))
+    for (const value of held) {
+      if (isLayer(value)) layers.add(value)
+      else addObjects(held, inside(value))
+      found.add(value)
+    }
+  }
   return found
 }
 
