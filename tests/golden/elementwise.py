@@ -58,5 +58,5 @@ def cases():
         calls.append(call("square", lambda x: x.pow(2), shape))
     exact = torch.tensor([1e3, 1e5, 16367173.0, 2.0**28, 3e8, 1e15, 1e22, 5e30, 3.4e38], dtype=torch.float64)
     large = torch.cat([exact, -exact]).float()
-    functions = {name: pack(getattr(large.double(), name)()) for name in ("sin", "cos")}
+    functions = {name: pack(getattr(large.double(), name)(), torch.float64) for name in ("sin", "cos")}
     return {"calls": calls, "ties": ties(), "large": {"x": pack(large), **functions}}

@@ -4,9 +4,10 @@ This file writes notebook.json, random.json, layers.json and tensor.json. Every 
 a function cases(), whose result is written to the .json of the same name. SHA256SUMS ties the files to the
 programs that wrote them.
 
-Inputs that torch.manual_seed determines are not stored: the package draws the same bits. Outputs are float64,
-computed by PyTorch from the float32 inputs. Values packed as "f32" are PyTorch's float32 results. The random
-numbers are those of PyTorch on x86 with AVX2, where its kernels use fused multiply-add.
+Inputs that torch.manual_seed determines are not stored: the package draws the same bits. PyTorch computes
+outputs in float64 from the float32 inputs, and `pack` rounds them to float32. Where a test compares bits,
+they are PyTorch's float32 results. The random numbers are those of PyTorch on x86 with AVX2, where its kernels
+use fused multiply-add.
 """
 
 import hashlib
@@ -36,7 +37,7 @@ def notebook():
         "batch": pack(batch),
         "weight": pack(layer[0].weight),
         "bias": pack(layer[0].bias),
-        "out": pack(in_float64(layer, batch)),
+        "out": pack(in_float64(layer, batch), torch.float64),
         "printed": show(out),
     }
     mean, var = out.mean(dim=-1, keepdim=True), out.var(dim=-1, keepdim=True)
@@ -269,6 +270,20 @@ def tensor():
     return {"reductions": reductions, "broadcasts": broadcasts}
 
 
+def lines(value, depth=2):
+    """`value` as JSON with one line for each case, so that a diff shows which cases changed.
+
+    Cases are the elements of a list of dicts, and the values of the outer two levels of dicts.
+    """
+    compact = {"separators": (",", ":")}
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "[\n" + ",\n".join(json.dumps(one, **compact) for one in value) + "\n]"
+    if isinstance(value, dict) and depth > 0:
+        parts = [f"{json.dumps(key)}:{lines(one, depth - 1)}" for key, one in value.items()]
+        return "{\n" + ",\n".join(parts) + "\n}"
+    return json.dumps(value, **compact)
+
+
 own = {"notebook": notebook, "random": random, "layers": layers, "tensor": tensor}
 # Every other file writes its own.
 others = {
@@ -277,7 +292,7 @@ others = {
     if path.stem not in ("golden", "common", "back", "pretrained_models", "torchfile")
 }
 for name, cases in (own | others).items():
-    (HERE / f"{name}.json").write_text(json.dumps(cases(), indent=1) + "\n")
+    (HERE / f"{name}.json").write_text(lines(cases()) + "\n")
 # The programs and the files that they wrote, in the format of sha256sum: a test compares them.
 made = sorted(path for path in HERE.iterdir() if path.suffix in (".py", ".json"))
 made += sorted((HERE / "pretrained").iterdir())

@@ -1,7 +1,8 @@
 """Writes operations.json: making, joining, reshaping and choosing, softmax, logSoftmax and functions of elements.
 
 A case draws, after manual_seed(1): each of its inputs, then dy. `grads` are autograd's, one for each input.
-What moves elements is float32; what computes is float64, from float32 inputs. `special` is float32.
+What moves elements is float32. What computes is float64 from float32 inputs, and has `wide`. `special` is
+float32.
 """
 
 import torch
@@ -19,7 +20,8 @@ def case(operation, shapes, compute, wide=False, **options):
     dy = torch.randn(out.shape)
     out.backward(dy.double() if wide else dy)
     grads = [pack(x.grad) for x in inputs]
-    return {"operation": operation, "shapes": shapes, "options": options, "out": pack(out), "grads": grads}
+    found = {"operation": operation, "shapes": shapes, "options": options, "out": pack(out), "grads": grads}
+    return {**found, "wide": True} if wide else found
 
 
 def making():
