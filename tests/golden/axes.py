@@ -56,7 +56,7 @@ def along_one():
         is_short = 1030 not in shape  # otherwise the product is too small for float32
         if is_short:
             found.append(case("prod", [shape], lambda x: x.prod(), wide=True))
-        for dim in range(-axes, axes):
+        for dim in range(-axes, axes) if is_short else [-1]:
             found.append(case("cumsum", [shape], lambda x: x.cumsum(dim), dim=dim))
             for keepdim in (False, True):
                 options = {"dim": dim, "keepdim": keepdim}

@@ -27,7 +27,7 @@ def rows_entropy(logits, targets, **options):
 def with_options():
     """Cross entropy with every reduction, some targets ignored; mean squared errors that are not the mean."""
     entropies, errors = [], []
-    for shape in ([5, 1], [9, 17], [5, 1023]):
+    for shape in ([5, 1], [9, 17], [5, 65]):
         for reduction in ("none", "mean", "sum"):
             for smoothing, ignored in ((0.0, -1), (0.1, -100), (0.3, 2), (1.0, -1)):
                 torch.manual_seed(shape[1])
