@@ -9,6 +9,7 @@
 /** @import { Gpt } from '../lib/support.js' */
 
 import { readdirSync, readFileSync } from 'node:fs'
+import { inflateSync } from 'node:zlib'
 import fc from 'fast-check'
 import { GptLayersError } from 'gpt-layers'
 import { load } from '../lib/support.js'
@@ -23,7 +24,7 @@ const BASES = [
   ...readdirSync(new URL('pretrained/', golden))
     .filter((name) => /\.(pth|pt|bin)$/.test(name))
     .map((name) => new Uint8Array(readFileSync(new URL(`pretrained/${name}`, golden)))),
-  ...[...harmless, ...refused].map(({ file }) => new Uint8Array(Buffer.from(file, 'base64'))),
+  ...[...harmless, ...refused].map(({ file }) => new Uint8Array(inflateSync(Buffer.from(file, 'base64')))),
 ].filter(({ length }) => length > 100 && length < 16_500)
 
 /** What PyTorch's pickles are made of, and what they are not. */

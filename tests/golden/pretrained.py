@@ -8,8 +8,8 @@ and not small, so that a matrix that is not turned, or parts in the wrong order,
     models    files, the config to pass with them (null: the file says enough), the logits
     prefixes  what may stand before every name of hf.safetensors
     tensors   torch.save's files that are no model: what stands in them, flattened with dots
-    harmless  bytes of files with objects that are not read, and the tensors in them
-    refused   bytes of broken and hostile files, and words of the message
+    harmless  files with objects that are not read, deflated, and the tensors in them
+    refused   broken and hostile files, deflated, and words of the message
 """
 
 import argparse
@@ -25,6 +25,7 @@ import pathlib
 import re
 import struct
 import zipfile
+import zlib
 from collections import OrderedDict
 
 import numpy
@@ -715,19 +716,24 @@ class Losses(list):
     """A list with attributes."""
 
 
+def in_base64(data):
+    """A file, deflated: many of these repeat one byte, or have the same parts."""
+    return base64.b64encode(zlib.compress(data, 9)).decode()
+
+
 def harmless():
     """Files with objects that nobody needs: name, bytes, the tensors."""
     cases = []
 
     def add(name, data):
         tensors = {k: pack(t.float()) for k, t in flattened(torch.load(io.BytesIO(data))).items()}
-        entry = {"name": name, "file": base64.b64encode(data).decode(), "tensors": tensors}
+        entry = {"name": name, "file": in_base64(data), "tensors": tensors}
         cases.append(entry)
 
     def by_hand(name, opcodes, *more):
         data = archive(pickled(("a", tensor()), ("b", opcodes)), {"0": bytes(12)})
         tensors = {key: pack(torch.zeros(3)) for key in ("a", *more)}
-        cases.append({"name": name, "file": base64.b64encode(data).decode(), "tensors": tensors})
+        cases.append({"name": name, "file": in_base64(data), "tensors": tensors})
 
     options, losses = Options(lr=1), Losses([1.5])
     tagged = torch.ones(2).as_subclass(Tagged)
@@ -806,7 +812,7 @@ def refused():
     cases = []
 
     def add(name, data, words, code="VALUE"):
-        entry = {"name": name, "file": base64.b64encode(data).decode(), "code": code, "message": words}
+        entry = {"name": name, "file": in_base64(data), "code": code, "message": words}
         cases.append(entry)
 
     def raw(name, opcodes, words, code="VALUE"):

@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { inflateSync } from 'node:zlib'
 import { GptLayersError } from 'gpt-layers'
 import {
   assertNear,
@@ -56,7 +57,7 @@ const bytesOf = (name) =>
   new Uint8Array(readFileSync(new URL(`../golden/pretrained/${name}`, import.meta.url)))
 
 /** @param {{ file: string }} entry of the harmless or refused @returns {Uint8Array<ArrayBuffer>} */
-const decode = ({ file }) => new Uint8Array(Buffer.from(file, 'base64'))
+const decode = ({ file }) => new Uint8Array(inflateSync(Buffer.from(file, 'base64')))
 
 /** Pieces of 1 to 97 bytes. @param {Uint8Array} bytes */
 function streamOf(bytes) {
