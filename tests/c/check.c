@@ -328,3 +328,15 @@ void fill_random(float *values, size_t n, float low, float high)
 {
     for (size_t i = 0; i < n; i++) values[i] = random_in(low, high);
 }
+
+void fill_gauss(float *values, size_t n, float mean, float deviation)
+{
+    for (size_t i = 0; i < n; i++) values[i] = mean + deviation * random_gauss();
+}
+
+double largest(const float *values, size_t n)
+{
+    double most = 0.0;
+    for (size_t i = 0; i < n; i++) most = fmax(most, fabs((double)values[i]));
+    return most;
+}

@@ -110,6 +110,10 @@ float random_in(float low, float high);
 float random_gauss(void); /* mean 0, deviation 1, nearly normal */
 size_t random_below(size_t n);
 void fill_random(float *values, size_t n, float low, float high);
+void fill_gauss(float *values, size_t n, float mean, float deviation);
+
+/* The largest |value|. 0 without values. */
+double largest(const float *values, size_t n);
 
 /* Zeros, denormals, the limits of the normal range, huge values, infinities and NaN, each with both signs. */
 enum { SPECIALS = 16 };

@@ -59,21 +59,6 @@ static void one_case(shape s, int biases, int approximate)
     expect_feedforward(values, s, biases, approximate);
 }
 
-static void agrees(void)
-{
-    static const size_t rows[9] = {1, 2, 3, 4, 6, 15, 16, 17, 33};
-    for (size_t dim = 1; dim <= SMALL_SIZES; dim++) {
-        for (size_t r = 0; r < 9; r++) {
-            for (int biases = 0; biases <= (WITH_BIAS1 | WITH_BIAS2); biases++) {
-                one_case((shape){rows[r], dim, 4 * dim}, biases, GPT_GELU_TANH);
-                one_case((shape){rows[r], dim, dim}, biases, GPT_GELU_ERF);
-            }
-        }
-    }
-    one_case((shape){33, 64, 256}, WITH_BIAS1 | WITH_BIAS2, GPT_GELU_TANH);
-    one_case((shape){33, 61, 243}, WITH_BIAS1 | WITH_BIAS2, GPT_GELU_ERF);
-}
-
 static void agrees_at_the_size_of_gpt2(void)
 {
     one_case((shape){6, 768, 3072}, WITH_BIAS1 | WITH_BIAS2, GPT_GELU_TANH);
@@ -183,7 +168,6 @@ static void is_its_layers(void)
 static void test_feedforward(void)
 {
     promise("feedforward of a small example is the one computed by hand", known_values);
-    promise("feedforward is within 1e-5 of float64 at every size, with and without biases", agrees);
     promise("feedforward is within 1e-5 of float64 at GPT-2's size", agrees_at_the_size_of_gpt2);
     promise("feedforward of special values is right at every position, and its neighbors are too",
             agrees_on_specials);

@@ -23,13 +23,6 @@ static const double smallest = 0x1p-149; /* the smallest denormal */
 enum { MOST_SCRATCH = 16 * MOST_WORDS, MOST_HIDDEN = 1 << 17 };
 static float scratch[MOST_SCRATCH], spare[MOST_HIDDEN], other[MOST_WORDS];
 
-static double largest(const float *x, size_t n)
-{
-    double most = 0.0;
-    for (size_t i = 0; i < n; i++) most = fmax(most, fabs((double)x[i]));
-    return most;
-}
-
 /* The error of intermediate results that underflow, multiplied by `factor`. */
 static double underflow_of(double factor) { return 1e-36 * fmax(1.0, factor); }
 

@@ -24,39 +24,25 @@ static void moves_every_element(void)
     }
 }
 
-static void keeps_inner_axis(void)
+/* 5 x 7 has a tile of 4 x 4, and rows and columns beside it. Each special value is once at each place. */
+static void keeps_specials(void)
 {
-    for (size_t inner = 2; inner <= 17; inner += 3) {
-        const size_t count = 2, rows = 3, cols = 5, n = count * rows * cols * inner;
-        in_case("inner = %zu", inner);
-        const float *x = random_input("x", n, -4.0f, 4.0f);
-        float *y = output("y", n), *expected = work(n);
-        for (size_t i = 0; i < n; i++) {
-            const size_t slice = i / (rows * cols * inner), row = i / (cols * inner) % rows,
-                         col = i / inner % cols;
-            expected[((slice * cols + col) * rows + row) * inner + i % inner] = x[i];
-        }
-        expect_status(gpt_transpose(y, x, count, rows, cols, inner), GPT_OK);
-        expect_same("y", y, expected, n);
+    enum { ROWS = 5, COLS = 7, N = ROWS * COLS };
+    for (size_t s = 0; s < SPECIALS; s++) {
+        in_case("the first is %g", (double)specials[s]);
+        float values[N], expected[N];
+        for (size_t i = 0; i < N; i++)
+            values[i] = expected[i % COLS * ROWS + i / COLS] = specials[(s + i) % SPECIALS];
+        const float *x = input_of("x", values, N);
+        float *y = output("y", N);
+        expect_status(gpt_transpose(y, x, 1, ROWS, COLS, 1), GPT_OK);
+        expect_same("y", y, expected, N);
         end_case();
     }
 }
 
-static void keeps_specials(void)
-{
-    float expected[SPECIALS];
-    for (size_t row = 0; row < 2; row++)
-        for (size_t col = 0; col < SPECIALS / 2; col++)
-            expected[col * 2 + row] = specials[row * (SPECIALS / 2) + col];
-    const float *x = input_of("x", specials, SPECIALS);
-    float *y = output("y", SPECIALS);
-    expect_status(gpt_transpose(y, x, 1, 2, SPECIALS / 2, 1), GPT_OK);
-    expect_same("y", y, expected, SPECIALS);
-}
-
 static void test_transpose(void)
 {
-    promise("transpose keeps the elements of the inner axis together", keeps_inner_axis);
     promise("transpose moves every element to its position", moves_every_element);
     promise("transpose does not change zeros, denormals, infinities and NaN", keeps_specials);
 }
