@@ -188,23 +188,6 @@ void affine_forward_agrees_on_specials(affine layer)
     }
 }
 
-void affine_forward_without_inputs(affine layer)
-{
-    static const float expected[12] = {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f,
-                                       1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f};
-    static const float zeros[12] = {0.0f};
-    const float *nothing = random_input("nothing", 0, 0.0f, 0.0f), *bias = input_of("bias", expected, 6);
-    float *y = output("y", 12), *scratch = output("scratch", 0);
-    in_case("2 rows");
-    layer.forward_ref(y, nothing, nothing, bias, 2, 0, 6);
-    expect_same("reference with bias", y, expected, 12);
-    expect_status(layer.forward(y, scratch, nothing, nothing, bias, 2, 0, 6, 0, 1), GPT_OK);
-    expect_same("y with bias", y, expected, 12);
-    in_case("6 rows");
-    expect_status(layer.forward(y, scratch, nothing, nothing, NULL, 6, 0, 2, 0, 1), GPT_OK);
-    expect_same("y without bias", y, zeros, 12);
-}
-
 /* ---- Backward ---- */
 
 static void backward_ref(affine layer, gradients g, inputs v, shape s)
@@ -293,23 +276,6 @@ void affine_backward_agrees_on_specials(affine layer)
                 expect_backward(layer, s, v);
             }
     }
-}
-
-void affine_backward_without_rows_or_outputs(affine layer)
-{
-    static const float zeros[6] = {0.0f};
-    const float *nothing = random_input("nothing", 0, 0.0f, 0.0f), *six = random_input("six", 6, -1.0f, 1.0f);
-    shape s = {.rows = 0, .in = 2, .out = 3};
-    in_case("rows = 0");
-    gradients got = gradients_of(s, ALL);
-    backward(layer, got, (inputs){.dy = nothing, .x = nothing, .weight = six}, s, 1);
-    expect_same("dweight", got.dweight, zeros, 6);
-    expect_same("dbias", got.dbias, zeros, 3);
-    s = (shape){.rows = 3, .in = 2, .out = 0};
-    in_case("out = 0");
-    got = gradients_of(s, ALL);
-    backward(layer, got, (inputs){.dy = nothing, .x = six, .weight = nothing}, s, 1);
-    expect_same("dx", got.dx, zeros, 6);
 }
 
 /* ---- By hand ---- */

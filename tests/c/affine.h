@@ -36,8 +36,4 @@ void affine_backward_agrees(affine layer);
 void affine_forward_agrees_on_specials(affine layer);
 void affine_backward_agrees_on_specials(affine layer);
 
-/* Sizes of 0. */
-void affine_forward_without_inputs(affine layer);
-void affine_backward_without_rows_or_outputs(affine layer);
-
 #endif

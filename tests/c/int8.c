@@ -572,18 +572,6 @@ static void forward_of_tiny_rows(void)
     }
 }
 
-static void forward_without_inputs(void)
-{
-    const int8_weight q = weight_output(10, 0, 32);
-    const float *x = random_input("x", 0, 0.0f, 0.0f), *bias = random_input("bias", 10, -1.0f, 1.0f);
-    static const float zeros[30] = {0.0f};
-    float *y = output("y", 30);
-    forward(y, x, q, NULL, 3, 1);
-    expect_same("y without bias", y, zeros, 30);
-    forward(y, x, q, bias, 3, 1);
-    for (size_t r = 0; r < 3; r++) expect_same("y with bias", y + 10 * r, bias, 10);
-}
-
 /* ---- Embedding ---- */
 
 static void embedding_gives_rows(void)
@@ -649,7 +637,6 @@ static void test_int8(void)
     promise_of_layouts("int8 linear of a row with NaN or infinity is NaN in that row alone",
                        forward_of_specials);
     promise("int8 linear of denormals is within its bound", forward_of_tiny_rows);
-    promise("int8 linear without inputs is the bias, or 0", forward_without_inputs);
     promise_of_layouts("int8 embedding gives the rows of the weight", embedding_gives_rows);
 }
 

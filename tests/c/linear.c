@@ -20,11 +20,9 @@ static void known_values(void)
 static void forward_is_exact(void) { affine_forward_is_exact(layer); }
 static void forward_agrees(void) { affine_forward_agrees(layer); }
 static void forward_agrees_on_specials(void) { affine_forward_agrees_on_specials(layer); }
-static void forward_without_inputs(void) { affine_forward_without_inputs(layer); }
 static void backward_is_exact(void) { affine_backward_is_exact(layer); }
 static void backward_agrees(void) { affine_backward_agrees(layer); }
 static void backward_agrees_on_specials(void) { affine_backward_agrees_on_specials(layer); }
-static void backward_without_rows_or_outputs(void) { affine_backward_without_rows_or_outputs(layer); }
 static void scratch_stops_growing(void)
 {
     const size_t some = gpt_linear_backward_scratch_size(512, 1),
@@ -113,13 +111,10 @@ static void test_linear(void)
     promise("linear of integers is exact at every size, also in parts", forward_is_exact);
     promise("linear is within the bound of its roundings at every size", forward_agrees);
     promise("linear of special values is right at every position", forward_agrees_on_specials);
-    promise("linear without inputs is the bias, or 0", forward_without_inputs);
     promise("linear backward of integers is exact at every size, also in parts and for some outputs",
             backward_is_exact);
     promise("linear backward is within the bound of its roundings at every size", backward_agrees);
     promise("linear backward of special values is right at every position", backward_agrees_on_specials);
-    promise("linear backward gives 0 for the weight and bias without rows, and for x without outputs",
-            backward_without_rows_or_outputs);
     promise("linear backward needs no more scratch beyond 512 rows or outputs", scratch_stops_growing);
     promise("linear init fills the range -1/sqrt(in) ... 1/sqrt(in) and stays in it", init_stays_in_bounds);
     promise("linear init draws the weight before the bias, and nothing without a bias",
