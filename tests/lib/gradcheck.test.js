@@ -24,13 +24,14 @@ const operands = () => [
  * A layer whose parameters are drawn again, so that each matters, and its input, both away from kinks.
  *
  * @param {string} name
+ * @param {(x: Tensor) => Tensor} [change] of the input
  * @returns {{ run: () => Tensor, inputs: Tensor[] }}
  */
-function layerOf(name) {
+function layerOf(name, change = (x) => x) {
   gpt.manualSeed(3)
   const [layer, input] = LAYERS[name](gpt, { rows: 3, cols: 4, heads: 2 })
   for (const parameter of layer.parameters()) redraw(gpt, parameter)
-  const inputs = Array.isArray(input) ? [] : [gpt.parameter(input)]
+  const inputs = Array.isArray(input) ? [] : [gpt.parameter(change(input))]
   const run = () => {
     gpt.manualSeed(7) // the same masks of Dropout
     return layer.forward(inputs[0] ?? input)
@@ -56,6 +57,18 @@ for (const name of Object.keys(LAYERS)) {
   test(`gradcheck of ${name} passes`, () => {
     const { run, inputs } = layerOf(name)
     if (inputs.length > 0) assert.equal(gpt.gradcheck(run, inputs), true)
+  })
+
+  test(`gradcheck of ${name} passes with one more leading axis`, () => {
+    const { run, inputs } = layerOf(name, (x) => gpt.stack([x, x.neg()]))
+    if (inputs.length > 0) assert.equal(gpt.gradcheck(run, inputs), true)
+  })
+}
+
+for (const name of ['Linear', 'Conv1D', 'LayerNorm', 'RMSNorm', 'Softmax', 'FeedForward']) {
+  test(`gradcheck of ${name} passes for a vector`, () => {
+    const { run, inputs } = layerOf(name, (x) => x.at(0))
+    assert.equal(gpt.gradcheck(run, inputs), true)
   })
 }
 

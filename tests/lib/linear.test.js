@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  assertCentralDifferences,
   assertGradients,
   assertNear,
   assertSame,
@@ -58,20 +57,13 @@ test('Linear’s gradients are autograd’s at GPT-2’s sizes', () => {
   }
 })
 
-test('Linear’s gradients agree with central differences, with any leading shape and number of rows', () => {
-  gpt.manualSeed(11)
-  for (const shape of [[33], [2, 33], [2, 3, 33], [530, 33]]) {
-    assertCentralDifferences(gpt, new gpt.Linear(33, 17), gpt.randn(shape))
-  }
-})
-
 test('Linear without bias has a gradient for its weight only, and an empty batch gives zeros', () => {
   const layer = new gpt.Linear(5, 3, { bias: false })
   layer
-    .forward(gpt.ones([2, 5]))
+    .forward(gpt.ones([530, 5]))
     .sum()
     .backward()
-  assert.deepEqual(gradientOf(layer.weight).toArray(), Array(3).fill(Array(5).fill(2)))
+  assert.deepEqual(gradientOf(layer.weight).toArray(), Array(3).fill(Array(5).fill(530)))
   layer.zeroGrad()
   assert.deepEqual(backwardThrough(layer, gpt.zeros([0, 5]), gpt.zeros([0, 3])).shape, [0, 5])
   assert.deepEqual(gradientOf(layer.weight).toArray(), Array(3).fill(Array(5).fill(0)))

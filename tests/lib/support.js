@@ -212,50 +212,6 @@ export function assertGradients(layer, x, dy, { out, dx, grads }, { forward = 1e
   assert.ok(parameters.every(([, { grad }]) => grad === null))
 }
 
-/** @param {Float32Array} a @param {Float32Array} b @returns {number} Σ a·b */
-const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0)
-
-/**
- * Asserts that the gradients agree with central differences: for L = Σ dy · forward(x) and a random direction
- * d, in x and in each parameter, (L(x + h·d) - L(x - h·d)) / 2h = Σ dL/dx · d.
- *
- * @param {Gpt} gpt
- * @param {Layer} layer whose forward is smooth around x
- * @param {Tensor} x
- * @param {{ step?: number, tolerance?: number }} [options] step: h; tolerance: relative to |gradient| ·
- *   |direction|
- */
-export function assertCentralDifferences(gpt, layer, x, { step = 1e-2, tolerance = 2e-3 } = {}) {
-  const dy = gpt.scope(() => gpt.randn(layer.forward(x).shape))
-  layer.zeroGrad()
-  const dx = backwardThrough(layer, x, dy)
-  const loss = () => gpt.scope(() => dot(layer.forward(x).data, dy.data))
-  /** @type {[string, Tensor, Tensor][]} */
-  const places = [
-    ['x', x, dx],
-    ...layer
-      .namedParameters()
-      .map(([name, tensor]) => /** @type {[string, Tensor, Tensor]} */ ([name, tensor, gradientOf(tensor)])),
-  ]
-  for (const [name, tensor, gradient] of places) {
-    const original = tensor.data.slice()
-    const direction = gpt.scope(() => gpt.randn(tensor.shape).data.slice())
-    const along = (/** @type {number} */ h) => {
-      tensor.data.set(original.map((value, i) => value + h * direction[i]))
-      return loss()
-    }
-    const slope = (along(step) - along(-step)) / (2 * step)
-    tensor.data.set(original)
-    const expected = dot(gradient.data, direction)
-    const scale = Math.sqrt(
-      (dot(gradient.data, gradient.data) * dot(direction, direction)) / direction.length,
-    )
-    if (!(Math.abs(slope - expected) <= tolerance * Math.max(scale, 1e-3)))
-      assert.fail(`${name}: difference quotient ${slope}, gradient ${expected}, scale ${scale}`)
-  }
-  layer.zeroGrad()
-}
-
 /**
  * Asserts that `fn` throws a GptLayersError with this code and a matching message.
  *
