@@ -153,17 +153,7 @@ const refused = {
   Linear: [
     [() => new gpt.Linear(), 'TYPE', /^Linear: inFeatures should be a positive integer, got undefined$/],
     [() => new gpt.Linear(5, 0), 'VALUE', /^Linear: outFeatures should be a positive integer, got 0$/],
-    [
-      () => new gpt.Linear(5, 6, false),
-      'TYPE',
-      /^Linear: options should be a plain object, got false; write { bias: false }$/,
-    ],
     [() => new gpt.Linear(5, 6, { bias: 1 }), 'TYPE', /^Linear: bias should be true or false, got 1$/],
-    [
-      () => new gpt.Linear(5, 6, { Bias: true }),
-      'VALUE',
-      /^Linear: options should be among bias, got "Bias"$/,
-    ],
     [() => new gpt.Linear(2 ** 20, 2 ** 20), 'MEMORY', /^Linear: needs 4398046511104 bytes/],
     [
       () => linear.forward(x),
@@ -175,11 +165,6 @@ const refused = {
   Conv1D: [
     [() => new gpt.Conv1D(), 'TYPE', /^Conv1D: nf should be a positive integer, got undefined$/],
     [() => new gpt.Conv1D(5, 0), 'VALUE', /^Conv1D: nx should be a positive integer, got 0$/],
-    [
-      () => new gpt.Conv1D(5, 6, false),
-      'TYPE',
-      /^Conv1D: options should be a plain object, got false; write { bias: false }$/,
-    ],
     [() => new gpt.Conv1D(5, 6, { bias: 1 }), 'TYPE', /^Conv1D: bias should be true or false, got 1$/],
     [() => new gpt.Conv1D(2 ** 20, 2 ** 20), 'MEMORY', /^Conv1D: needs 4398046511104 bytes/],
     [() => conv.forward(x), 'SHAPE', /^Conv1D.forward: x should end in 6 \(nx\), got shape \[2, 5\]$/],
@@ -193,11 +178,6 @@ const refused = {
       /^GELU: approximate should be 'tanh' or 'none', got "erf"$/,
     ],
     [() => new gpt.GELU({ approximate: true }), 'TYPE', /got true$/],
-    [
-      () => new gpt.GELU('tanh'),
-      'TYPE',
-      /^GELU: options should be a plain object, got "tanh"; write { approximate: "tanh" }$/,
-    ],
     [() => gelu.forward(1), 'TYPE', /^GELU.forward: x should be a Tensor, got 1$/],
   ],
   LayerNorm: [
@@ -226,29 +206,6 @@ const refused = {
     [() => norm.forward(scalar), 'SHAPE', /got shape \[\]$/],
   ],
   Attention: [
-    [
-      () => new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 3, dropout: 0.1 }),
-      'VALUE',
-      /^Attention: config should have names among .*, got "dropout"$/,
-    ],
-    [
-      () => new gpt.TransformerBlock({ embDim: 6, nHeads: 2, contextLength: 3, droprate: 0.1 }),
-      'VALUE',
-      /^TransformerBlock: config should .*, got "droprate"$/,
-    ],
-    [
-      () =>
-        new gpt.GPTModel({
-          embDim: 6,
-          nHeads: 2,
-          contextLength: 3,
-          vocabSize: 5,
-          nLayers: 1,
-          tieweights: true,
-        }),
-      'VALUE',
-      /^GPTModel: config should .*, got "tieweights"$/,
-    ],
     [() => new gpt.Attention(), 'TYPE', /^Attention: config should be a plain object, got undefined$/],
     [
       () => new gpt.Attention({ nHeads: 2, contextLength: 3 }),
@@ -308,19 +265,9 @@ const refused = {
       /with at most 3 \(contextLength\) tokens, got shape \[2, 4, 6\]$/,
     ],
     [
-      () => attention.forward(tokens, true),
-      'TYPE',
-      /^Attention.forward: options should be a plain object, got true; write { returnWeights: true }$/,
-    ],
-    [
       () => attention.forward(tokens, { returnWeights: 1 }),
       'TYPE',
       /^Attention.forward: returnWeights should be true or false, got 1$/,
-    ],
-    [
-      () => attention.forward(tokens, { weights: true }),
-      'VALUE',
-      /^Attention.forward: options should be among returnWeights, cache, got "weights"$/,
     ],
   ],
   Identity: [
@@ -411,11 +358,6 @@ const refused = {
       /^crossEntropy: reduction should be 'none' or 'mean' or 'sum', got "avg"$/,
     ],
     [() => gpt.crossEntropy(x, [0, 0], { labelSmoothing: 1.1 }), 'VALUE', /labelSmoothing .* got 1\.1$/],
-    [
-      () => gpt.crossEntropy(x, [0, 0], { weight: x }),
-      'VALUE',
-      /options should be among ignoreIndex, reduction, labelSmoothing, got "weight"$/,
-    ],
     [() => gpt.crossEntropy(three, 3), 'VALUE', /targets should be .* got 3$/],
   ],
   saveSafetensors: [
@@ -447,7 +389,6 @@ const refused = {
     [() => gpt.mse(1, x), 'TYPE', /^mse: prediction should be a Tensor, got 1$/],
     [() => gpt.mse(x, three), 'SHAPE', /^mse: target should have shape \[2, 5\], got \[3\]$/],
     [() => gpt.mse(x, x, { reduction: 'avg' }), 'VALUE', /^mse: reduction should be 'none' or/],
-    [() => gpt.mse(x, x, { size: 1 }), 'VALUE', /^mse: options should be among reduction, got "size"$/],
   ],
   BatchNorm: [
     [() => new gpt.BatchNorm(0), 'VALUE', /^BatchNorm: numFeatures should be a positive integer, got 0$/],
@@ -482,11 +423,6 @@ const refused = {
     ],
     [() => new gpt.RMSNorm(5, { eps: 1e39 }), 'VALUE', /got 1e\+39$/],
     [
-      () => new gpt.RMSNorm(5, { epsilon: 1 }),
-      'VALUE',
-      /^RMSNorm: options should be among eps, got "epsilon"$/,
-    ],
-    [
       () => rmsNorm.forward(x),
       'SHAPE',
       /^RMSNorm.forward: x should end in 6 \(embDim\), got shape \[2, 5\]$/,
@@ -496,11 +432,6 @@ const refused = {
     [() => new gpt.Softmax().forward([1]), 'TYPE', /^Softmax.forward: x should be a Tensor, got \[1\]$/],
   ],
   FeedForward: [
-    [
-      () => new gpt.FeedForward({ embDim: 4, hiddendim: 8 }),
-      'VALUE',
-      /^FeedForward: config should have names among vocabSize, .*, approximate, got "hiddendim"$/,
-    ],
     [() => new gpt.FeedForward({ embDim: Symbol('x') }), 'TYPE', /embDim should be a positive integer/],
     [() => new gpt.FeedForward(), 'TYPE', /^FeedForward: config should be a plain object, got undefined$/],
     [
@@ -528,8 +459,6 @@ const refused = {
     [() => x.mean(JSON.parse('{"__proto__": 0}')), 'VALUE', /among dim, keepdim, got "__proto__"$/],
     [() => x.mean({ constructor: 0 }), 'VALUE', /got "constructor"$/],
     [() => x.mean({ dim: Symbol('axis') }), 'TYPE', /^mean: dim .* got Symbol\(axis\)$/],
-    [() => x.mean(-1), 'TYPE', /^mean: options should be a plain object, got -1; write { dim: -1 }$/],
-    [() => x.mean({ keepDim: true }), 'VALUE', /^mean: options should be among dim, keepdim, got "keepDim"$/],
     [() => x.var({ keepdim: 1 }), 'TYPE', /^var: keepdim should be true or false, got 1$/],
     [
       () => x.var({ unbiased: false, correction: 0 }),
@@ -539,14 +468,7 @@ const refused = {
     [() => x.var({ correction: NaN }), 'VALUE', /^var: correction should be a finite number, got NaN$/],
     [() => x.var({ correction: true }), 'TYPE', /^var: correction .* got true$/],
     [() => x.var({ unbiased: 'no' }), 'TYPE', /^var: unbiased should be true or false, got "no"$/],
-    [() => x.sum({ axis: 0 }), 'VALUE', /^sum: options should be among dim, keepdim, got "axis"$/],
     [() => x.max({ dim: 2 }), 'VALUE', /^max: dim should be an axis from -2 to 1, got 2$/],
-    [() => x.max(0), 'TYPE', /^max: options should be a plain object, got 0; write { dim: 0 }$/],
-    [
-      () => x.argmax({ keepDim: true }),
-      'VALUE',
-      /^argmax: options should be among dim, keepdim, got "keepDim"$/,
-    ],
     [() => x.transpose(0), 'TYPE', /^transpose: dim1 should be an axis from -2 to 1, got undefined$/],
     [() => x.transpose(-3, 0), 'VALUE', /^transpose: dim0 should be an axis from -2 to 1, got -3$/],
     [() => x.at(2), 'VALUE', /^at: index should be an integer from -2 to 1, got 2$/],
@@ -557,9 +479,6 @@ const refused = {
     [() => scalar.slice(0), 'SHAPE', /^slice: the tensor should have 1 axis or more, got shape \[\]$/],
     [() => x.slice('1'), 'TYPE', /^slice: start should be an integer, got "1"$/],
     [() => x.slice(0, 1.5), 'VALUE', /^slice: end should be an integer, got 1\.5$/],
-    [() => x.slice(0, 1, 1), 'TYPE', /^slice: options should be a plain object, got 1; write { dim: 1 }$/],
-    [() => x.slice(0, 1, { axis: 1 }), 'VALUE', /^slice: options should be among dim, got "axis"$/],
-    [() => x.split(1, { axis: 1 }), 'VALUE', /^split: options should be among dim, got "axis"$/],
     [() => x.item(), 'SHAPE', /^item: the tensor should have 1 element, got shape \[2, 5\]$/],
     [() => x.reshape([3]), 'SHAPE', /^reshape: shape should hold 10 elements, got \[3\]$/],
     [() => x.reshape(10), 'TYPE', /^reshape: shape should be an array of sizes, got 10$/],
@@ -799,7 +718,10 @@ test('only plain objects of known names are options', async () => {
         },
       )
     }
-    await assert.rejects(async () => call({ alpha: 2 }), /alpha/, name)
+    const message = name.endsWith('loadStateDict')
+      ? /alpha/ // no tensor of the layer, or no part of the optimizer
+      : /^[\w.]+: (options|config|context) should (be|have names|have options) among .+, got "alpha"$/
+    await assert.rejects(async () => call({ alpha: 2 }), { message }, name)
   }
   const withConfig = { config: new Map() }
   const message = 'GPTModel.fromPretrained: config should be a plain object, got a Map'
