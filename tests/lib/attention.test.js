@@ -117,25 +117,6 @@ test('a batch gives each sequence the bits it gets alone', () => {
   }
 })
 
-test('a token changes no output before it, bit for bit, even where the token is NaN', () => {
-  const layer = new gpt.Attention({ embDim: 20, nHeads: 2, contextLength: 100 }).eval()
-  const x = gpt.randn([100, 20])
-  const y = layer.forward(x)
-  for (const [token, value] of [
-    [1, 3],
-    [8, NaN],
-    [63, -2],
-    [64, Infinity],
-    [99, NaN],
-  ]) {
-    const changed = x.clone()
-    changed.data.fill(value, token * 20, token * 20 + 20)
-    const after = layer.forward(changed)
-    assertValues(after, y, 0, token * 20)
-    assert.notDeepEqual(after.data.slice(token * 20), y.data.slice(token * 20), `token ${token}`)
-  }
-})
-
 test('scores far below a mask of -1e4 do not reach later tokens', () => {
   // huggingface/transformers#3181
   const layer = new gpt.Attention({ embDim: 1, nHeads: 1, contextLength: 3 })
@@ -157,22 +138,6 @@ test('an infinite value of a later token is not read: 0 · ∞ would be NaN', ()
   output.data.forEach((value, i) =>
     assert.ok(i < 17 ? Math.abs(value - 10) <= 1e-5 : value === Infinity, `${value}`),
   )
-})
-
-test('huge attention scores do not overflow', () => {
-  const layer = new gpt.Attention({ embDim: 8, nHeads: 2, contextLength: 40 })
-  layer.cAttn.weight.data.forEach((value, i, data) => (data[i] = i % 24 < 16 ? 1e12 * value : value))
-  const { output, weights } = layer.forward(gpt.randn([40, 8]), { returnWeights: true })
-  assert.ok(output.data.every(Number.isFinite))
-  assert.ok(weights.data.every((weight) => weight >= 0 && weight <= 1.00001))
-})
-
-test('the weights of four equal scores of 1e8 are 1/4', () => {
-  const layer = new gpt.Attention({ embDim: 1, nHeads: 1, contextLength: 4 })
-  layer.cAttn.weight.data.set([1e4, 1e4, 1]) // q, k, v
-  layer.cAttn.bias?.data.fill(0)
-  const { weights } = layer.forward(gpt.ones([4, 1]), { returnWeights: true })
-  assert.deepEqual(weights.data.slice(12), new Float32Array(4).fill(1 / 4))
 })
 
 test('dropout acts in training mode only, is reproducible, and backward uses its masks', () => {
