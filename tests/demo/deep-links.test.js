@@ -13,7 +13,6 @@ import {
   near,
   newPage,
   open,
-  press,
   serve,
   setSize,
   settled,
@@ -84,8 +83,7 @@ describe('deep links', { concurrency: 2 }, () => {
           await click(page, `nav a[href="#${id}"]`)
           await waitInPage(page, () => scrollY > 0)
           await landed(page, id)
-          await press(page, 'Home')
-          await waitInPage(page, () => scrollY === 0)
+          await page.evaluate(() => scrollTo(0, 0))
         }
         await page.close()
       })
