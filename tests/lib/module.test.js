@@ -750,6 +750,35 @@ test('a scope frees what it made that a layer no longer keeps', () => {
   assert.equal(usedMemory(gpt), before)
 })
 
+test('a scope frees the layers of one’s own that it made and does not return, and keeps the others', () => {
+  class Inner extends gpt.Module {
+    weight = gpt.parameter(gpt.ones([1000]))
+    /** @override @param {Tensor} x */
+    forward(x) {
+      return x.mul(this.weight)
+    }
+  }
+  class Outer extends gpt.Module {
+    inner = new Inner()
+    /** @override @param {Tensor} x */
+    forward(x) {
+      this.last = new Inner()
+      return this.last.forward(this.inner.forward(x))
+    }
+  }
+  const x = gpt.ones([1000])
+  const before = usedMemory(gpt)
+  for (let i = 0; i < 3; i++) gpt.scope(() => void new gpt.Sequential(new Outer()).forward(x))
+  assert.equal(usedMemory(gpt), before)
+  const outer = gpt.scope(() => [new Outer()])[0]
+  gpt.scope(() => void outer.forward(x))
+  assert.deepEqual(outer.forward(x).toArray(), x.toArray())
+  assert.deepEqual(
+    [outer.inner, outer.last].map((layer) => layer?.weight.disposed),
+    [false, false],
+  )
+})
+
 test('modules, children, parameters and buffers come in PyTorch’s order, each once, under its first name', () => {
   class Block extends gpt.Module {
     constructor() {

@@ -4,30 +4,44 @@ import { fail } from '../errors.ts'
 import { heap } from '../runtime/runtime.ts'
 import { newestStep, Step } from './tape.ts'
 
-/** The layers and optimizers of the user's own. What their properties hold, no scope frees. */
-const keepers: Set<WeakRef<object>> = new Set()
+/** The layers and optimizers of the user's own, in the order in which they were made. */
+let keepers: WeakRef<object>[] = []
 
-export const addKeeper = (keeper: object): unknown => keepers.add(new WeakRef(keeper))
+export const addKeeper = (keeper: object): unknown => keepers.push(new WeakRef(keeper))
 
-/** The keepers that somebody still holds. */
-function liveKeepers(): Set<object> {
-  const live: Set<object> = new Set()
-  for (const reference of keepers) {
+/**
+ * Runs `fn` and frees the tensors made inside, except those that can be reached from its result, or from a layer
+ * or an optimizer of the user's own that was made before: through its properties, and through arrays, plain
+ * objects, maps and sets that these hold.
+ */
+export function freeing<T>(fn: () => T): T {
+  const newest = newestStep()
+  const before: Set<object> = new Set()
+  keepers = keepers.filter((reference) => {
     const keeper = reference.deref()
-    if (keeper === undefined) keepers.delete(reference)
-    else live.add(keeper)
-  }
-  return live
+    if (keeper !== undefined) before.add(keeper)
+    return keeper !== undefined
+  })
+  const { length } = keepers
+  return heap().scope(
+    fn,
+    (result, _ran, made) => {
+      const kept = survivors(result, before, made, newest)
+      keepers = keepers.filter((reference, i) => i < length || kept.has(reference.deref()))
+      return kept
+    },
+    { isLayers: false },
+  )
 }
 
 /**
- * Runs `fn` and frees the tensors made inside, except those that can be reached from its result or from a
- * keeper: through its properties, and through arrays, plain objects, maps and sets that these hold.
+ * As `freeing`, for the temporary tensors of a layer or an operation. Of the user's own layers and optimizers only
+ * those that ran inside count.
  */
-export const freeing = <T>(fn: () => T): T => scopeOf(fn, { isLayers: false })
-
-/** As `freeing`, for the temporary tensors of a layer or an operation: only the keepers that ran inside count. */
-export const temporary = <T>(fn: () => T): T => scopeOf(fn, { isLayers: true })
+export function temporary<T>(fn: () => T): T {
+  const newest = newestStep()
+  return heap().scope(fn, (result, ran, made) => survivors(result, ran, made, newest), { isLayers: true })
+}
 
 /**
  * Calls functions one after the other, each with the result of the one before, such as the layers of a model.
@@ -51,16 +65,6 @@ export const chain = (x: Tensor, functions: Iterable<(x: Tensor) => Tensor>): Te
 export function unscoped(tensor: Tensor): Tensor {
   heap().untrack(tensor)
   return tensor
-}
-
-function scopeOf<T>(fn: () => T, options: { isLayers: boolean }): T {
-  const newest = newestStep()
-  const { isLayers } = options
-  return heap().scope(
-    fn,
-    (result, ran, made) => survivors(result, isLayers ? ran : liveKeepers(), made, newest),
-    options,
-  )
 }
 
 /**
