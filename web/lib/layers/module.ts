@@ -19,7 +19,7 @@ import { heap } from '../runtime/runtime.ts'
 import { checkOperand, checkTensor } from '../tensor/check.ts'
 import { type Matrices, type Matrix, evenGroups, GROUP_SIZE, Int8Weight } from '../tensor/int8weight.ts'
 import { snakeCase } from '../tensor/pyformat.ts'
-import { addKeeper } from '../tensor/scope.ts'
+import { registerKeeper } from '../tensor/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { type LoadedKeys, areFinite, loadDict, notFinite } from './load.ts'
 import { printLayer } from './print.ts'
@@ -119,7 +119,7 @@ export class Module {
 
   constructor() {
     checkConstructor(new.target, arguments, 0)
-    if (!Object.hasOwn(new.target, 'ownName')) addKeeper(this)
+    if (!Object.hasOwn(new.target, 'ownName')) registerKeeper(this)
     this.training = true
   }
 

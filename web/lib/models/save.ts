@@ -88,7 +88,8 @@ function hyperparametersOf({ trfBlocks, finalNorm }: GPTModel): Hyperparameters 
 }
 
 /**
- * What a GPT is written as: theirs of our names, where they differ. W_* stands for W_query, W_key and W_value.
+ * The names of a file that we write: for each of our names that differs there, the name in the file. `W_*` stands
+ * for W_query, W_key and W_value.
  */
 interface Layout {
   outside: Readonly<Record<string, string>>

@@ -3,7 +3,7 @@ import { checkNonNegative, checkObject, describe, nameMethods } from '../check.t
 import { fail, withClass } from '../errors.ts'
 import { heap } from '../runtime/runtime.ts'
 import { checkTensor, checkTensorOf } from '../tensor/check.ts'
-import { addKeeper, temporary } from '../tensor/scope.ts'
+import { registerKeeper, temporary } from '../tensor/scope.ts'
 import { withoutTape } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import {
@@ -62,7 +62,7 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
    */
   constructor(parameters: readonly Tensor[] | readonly GivenGroup<Options>[], defaults: Options) {
     nameMethods(new.target)
-    if (this.#isOfUser) addKeeper(this)
+    if (this.#isOfUser) registerKeeper(this)
     try {
       const groups = makeGroups(parameters, defaults)
       this.#groups = Object.freeze(groups)

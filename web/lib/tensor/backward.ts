@@ -128,7 +128,7 @@ const hasMemoryOf = (a: Tensor, b: Tensor): boolean => a.byteOffset === b.byteOf
  * Gradients on their way share their memory with each other only, so that adding to a leaf's `.grad` changes
  * none of them.
  *
- * @param given taken: it is the result, or it is disposed
+ * @param given belongs to this function: it is returned or disposed
  * @returns a tensor of the same values that shares its memory with no other one
  */
 function ofItsOwn(given: Tensor): Tensor {

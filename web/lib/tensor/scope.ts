@@ -7,7 +7,7 @@ import { newestStep, Step } from './tape.ts'
 /** The layers and optimizers of the user's own, in the order in which they were made. */
 let keepers: WeakRef<object>[] = []
 
-export const addKeeper = (keeper: object): unknown => keepers.push(new WeakRef(keeper))
+export const registerKeeper = (keeper: object): unknown => keepers.push(new WeakRef(keeper))
 
 /**
  * Runs `fn` and frees the tensors made inside, except those that can be reached from its result, or from a layer

@@ -294,10 +294,8 @@ export class Tensor {
     if (gradient === this.#grad) return
     if (this.#ownsGrad) this.#grad?.heap?.track(this.#grad) // from here on it belongs to the scope
     if (gradient !== null && gradient.#isGradient) {
-      // Of another leaf, which may free it.
-      const alias = Tensor.alias(gradient, this.#shape)
-      heap().release(alias)
-      this.receiveGradient(alias)
+      // It belongs to another leaf, which may free it: this leaf gets a second tensor on its memory.
+      this.receiveGradient(Tensor.take(gradient))
     } else {
       const isFromScope = gradient !== null && heap().release(gradient)
       this.receiveGradient(gradient)
