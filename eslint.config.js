@@ -16,11 +16,11 @@ const FOLDERS = {
   threads: [],
   runtime: ['threads', 'wasm'],
   tensor: ['runtime'],
-  layers: ['runtime', 'tensor'],
+  files: ['runtime', 'tensor'],
+  layers: ['runtime', 'tensor', 'files'],
   losses: ['runtime', 'tensor'],
   optim: ['runtime', 'tensor'],
-  checkpoint: ['tensor', 'layers'],
-  models: ['runtime', 'tensor', 'layers', 'checkpoint'],
+  models: ['runtime', 'tensor', 'files', 'layers'],
 }
 
 /** The files beside the folders that every folder may import. */

@@ -145,7 +145,7 @@ export { Softmax } from './layers/softmax.ts'
 export { type TransformerBlockConfig, TransformerBlock } from './layers/transformerblock.ts'
 export type { AffineOptions } from './layers/affine.ts'
 export { type CacheOptions, KeyValueCache } from './layers/kvcache.ts'
-export type { LoadedKeys } from './layers/load.ts'
+export type { LoadedKeys } from './files/copy.ts'
 
 export { type CrossEntropyOptions, crossEntropy } from './losses/crossentropy.ts'
 export { type MSEOptions, mse } from './losses/mse.ts'
@@ -160,7 +160,7 @@ export { type LrFactor, LambdaLR } from './optim/lambdalr.ts'
 export { type OptimizerState, Optimizer } from './optim/optimizer.ts'
 export { type SGDOptions, SGD } from './optim/sgd.ts'
 
-export { loadSafetensors, loadTorch } from './checkpoint/load.ts'
+export { loadSafetensors, loadTorch } from './files/load.ts'
 export type {
   BlobLike,
   FileHandleLike,
@@ -169,7 +169,7 @@ export type {
   ResponseLike,
   Sources,
   StreamLike,
-} from './checkpoint/source.ts'
+} from './files/bytes.ts'
 export type { SignalLike } from './check.ts'
 
 export { GPTModel } from './models/gptmodel.ts'

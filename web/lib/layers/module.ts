@@ -21,7 +21,7 @@ import { type Matrices, type Matrix, evenGroups, GROUP_SIZE, Int8Weight } from '
 import { snakeCase } from '../tensor/pyformat.ts'
 import { registerKeeper } from '../tensor/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
-import { type LoadedKeys, areFinite, loadDict, notFinite } from './load.ts'
+import { type LoadedKeys, areFinite, loadDict, notFinite } from '../files/copy.ts'
 import { printLayer } from './print.ts'
 
 /**

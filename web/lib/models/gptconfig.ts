@@ -3,7 +3,7 @@
 import type { TransformerBlockConfig } from '../layers/transformerblock.ts'
 import { checkConfig, checkObject, describe, isPlainObject, shortName } from '../check.ts'
 import { fail } from '../errors.ts'
-import { type Info, dropBatch, HEAD, listed, Names, TOKENS, unwrapped } from '../layers/names.ts'
+import { type Info, dropBatch, HEAD, listed, Names, TOKENS, unwrapped } from '../files/names.ts'
 
 export interface GPTModelConfig extends TransformerBlockConfig {
   /** the number of different tokens; ids are from 0 to vocabSize - 1 */

@@ -1,4 +1,4 @@
-import type { Sources } from '../checkpoint/source.ts'
+import type { Sources } from '../files/bytes.ts'
 import type { Tensor } from '../tensor/tensor.ts'
 import type { GPTModelConfig } from './gptconfig.ts'
 import type { GeneratedToken } from './sample.ts'

@@ -1,6 +1,6 @@
 // Loads a GPT from a file, or from several.
 
-import type { Reading, TensorFile } from '../checkpoint/file.ts'
+import type { Reading, TensorFile } from '../files/reading.ts'
 import {
   type SignalLike,
   checkBoolean,
@@ -9,16 +9,16 @@ import {
   checkOptions,
   checkSignal,
 } from '../check.ts'
-import { importTorchReader } from '../checkpoint/load.ts'
-import { readSafetensors } from '../checkpoint/safetensors.ts'
-import { type Input, type Sources, closeSources, openSources, orAborted } from '../checkpoint/source.ts'
+import { importTorchReader } from '../files/load.ts'
+import { readSafetensors } from '../files/safetensors.ts'
+import { type Input, type Sources, closeSources, openSources, orAborted } from '../files/bytes.ts'
 import { Module } from '../layers/module.ts'
-import { HEAD, lacks, placesOf, TOKENS } from '../layers/names.ts'
+import { HEAD, lacks, placesOf, TOKENS } from '../files/names.ts'
 import { heap } from '../runtime/runtime.ts'
 import { temporary } from '../tensor/scope.ts'
 import { withMeta } from '../tensor/tensor.ts'
 import { type GPTModelConfig, configOf } from './gptconfig.ts'
-import { Loader } from './loader.ts'
+import { Loader } from '../files/loader.ts'
 
 export type ProgressListener = (progress: { loaded: number; total: number }) => void
 

@@ -2,12 +2,12 @@
 
 import type { Tensor } from '../tensor/tensor.ts'
 import { checkArray, checkChoice, checkObject, checkOptions, named } from '../check.ts'
-import { type FloatDtype, type Written, encode, entriesOf, floatEntry } from '../checkpoint/safetensors.ts'
+import { type FloatDtype, type Written, encode, entriesOf, floatEntry } from '../files/safetensors.ts'
 import { fail } from '../errors.ts'
 import { GELU } from '../layers/gelu.ts'
 import { LayerNorm } from '../layers/layernorm.ts'
 import { firstNames, Module } from '../layers/module.ts'
-import { listed } from '../layers/names.ts'
+import { listed } from '../files/names.ts'
 import type { Bytes } from '../typed.ts'
 import { GPTModel } from './gptmodel.ts'
 

@@ -1,11 +1,11 @@
 // Tensors by name, from a file that is in memory.
 
-import type { Info } from '../layers/names.ts'
-import type { Reading, TensorFile } from './file.ts'
+import type { Info } from './names.ts'
+import type { Reading, TensorFile } from './reading.ts'
 import { checkCount, named } from '../check.ts'
 import { GptLayersError, messageOf, withName } from '../errors.ts'
 import { freeing } from '../tensor/scope.ts'
-import { floats } from '../tensor/slabs.ts'
+import { floats } from './rows.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { checkBytes } from '../typed.ts'
 import { notSafetensors, readSafetensors } from './safetensors.ts'

@@ -1,9 +1,9 @@
 // What the readers of files have in common.
 
-import type { Info } from '../layers/names.ts'
+import type { Info } from './names.ts'
 import { MAX_AXES } from '../check.ts'
 import { GptLayersError } from '../errors.ts'
-import { type Sink, asMatrix, slabRows } from '../tensor/slabs.ts'
+import { type Sink, asMatrix, slabRows } from './rows.ts'
 import type { Bytes } from '../typed.ts'
 import { bytesOf, toFloat32, toInt8 } from './dtypes.ts'
 

@@ -6,7 +6,7 @@ import { fail, GptLayersError } from '../errors.ts'
 import { heap } from '../runtime/runtime.ts'
 import { checkTensor } from '../tensor/check.ts'
 import { type Matrices, groupLength, int8Of, Int8Weight, unitOf } from '../tensor/int8weight.ts'
-import { type Values, asMatrix, slabRows } from '../tensor/slabs.ts'
+import { type Values, asMatrix, slabRows } from './rows.ts'
 import { type Info, type Place, placesOf, SCALE } from './names.ts'
 
 /** What PyTorch's load_state_dict returns. */

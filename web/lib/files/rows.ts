@@ -1,6 +1,6 @@
 // How the values of a large tensor are read and written: some rows at a time.
 
-import { sizeOf } from './shape.ts'
+import { sizeOf } from '../tensor/shape.ts'
 
 export type Values = Float32Array | Int8Array
 

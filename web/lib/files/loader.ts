@@ -1,18 +1,10 @@
-import type { Info, Place } from '../layers/names.ts'
+import type { Info, Place } from './names.ts'
 import type { Memory } from '../runtime/memory.ts'
 import { checkSameShape, shortName } from '../check.ts'
 import { fail } from '../errors.ts'
-import {
-  checkScales,
-  copyRows,
-  groupSizeOf,
-  indexIn,
-  integersOf,
-  notFinite,
-  shapeInFile,
-} from '../layers/load.ts'
+import { checkScales, copyRows, groupSizeOf, indexIn, integersOf, notFinite, shapeInFile } from './copy.ts'
 import { type Matrices, evenGroups, GROUP_SIZE, Int8Weight, unitOf } from '../tensor/int8weight.ts'
-import { type Sink, type Values, floats, slabRows } from '../tensor/slabs.ts'
+import { type Sink, type Values, floats, slabRows } from './rows.ts'
 import { Tensor } from '../tensor/tensor.ts'
 
 /** How an int8 weight gets its values. */

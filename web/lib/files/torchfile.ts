@@ -11,13 +11,13 @@
 // may be unknown: a descriptor after the data has it. The pickle says itself where it ends, and how long the
 // storages are.
 
-import type { Info } from '../layers/names.ts'
+import type { Info } from './names.ts'
 import { describe } from '../check.ts'
 import { fail } from '../errors.ts'
-import { isEmbedding, modelAmong } from '../layers/names.ts'
-import { type Sink, writeAll } from '../tensor/slabs.ts'
+import { isEmbedding, modelAmong } from './names.ts'
+import { type Sink, writeAll } from './rows.ts'
 import { bytesOf, toFloat32, toInt8 } from './dtypes.ts'
-import { type Reading, type TensorFile, kindOf, MAX_TENSORS, newBytes, readSlabs, skip } from './file.ts'
+import { type Reading, type TensorFile, kindOf, MAX_TENSORS, newBytes, readSlabs, skip } from './reading.ts'
 import {
   type Exactly,
   damaged,

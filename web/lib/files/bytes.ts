@@ -1,7 +1,7 @@
 import { type SignalLike, describe } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { checkBytes, isBytes } from '../typed.ts'
-import { type Reading, isCount, newBytes } from './file.ts'
+import { type Reading, isCount, newBytes } from './reading.ts'
 
 export interface StreamLike {
   getReader: () => ReaderLike

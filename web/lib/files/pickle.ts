@@ -8,7 +8,7 @@
 import { describe, shortName } from '../check.ts'
 import { type GptLayersError, fail } from '../errors.ts'
 import { bytesOf } from './dtypes.ts'
-import { type Reading, areCounts, isCount } from './file.ts'
+import { type Reading, areCounts, isCount } from './reading.ts'
 
 /** The dtypes of the storages, by PyTorch's names of them. */
 const STORAGES: Readonly<Record<string, string>> = {

@@ -27,7 +27,7 @@
 
 import { describe, shortName } from '../check.ts'
 import { fail } from '../errors.ts'
-import { type Info, SCALE } from '../layers/names.ts'
+import { type Info, SCALE } from './names.ts'
 import { checkTensor } from '../tensor/check.ts'
 import { int8Of, Int8Weight } from '../tensor/int8weight.ts'
 import type { Bytes } from '../typed.ts'
@@ -41,7 +41,7 @@ import {
   newBytes,
   readSlabs,
   skip,
-} from './file.ts'
+} from './reading.ts'
 
 /** What the header has under this name is no tensor. */
 const METADATA_NAME = '__metadata__'
