@@ -111,7 +111,6 @@ export const TENSOR_OPERATIONS = {
   std: (x) => x.std({ dim: 0 }),
   norm: (x) => x.norm({ dim: 0 }),
   logsumexp: (x) => x.logsumexp({ dim: [0, 1] }),
-  prod: (x) => x.prod({ dim: 1 }),
   cumsum: (x) => x.cumsum({ dim: 0 }),
   topk: (x) => x.topk(1, { dim: 0 }).values,
   gather: (x) => x.gather({ dim: 1, index: x.argmin({ dim: 1, keepdim: true }) }),

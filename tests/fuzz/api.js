@@ -349,20 +349,6 @@ export const OPERATIONS = {
     args: [tensor, mostly(kind('inputs')), mostly(kind('gradients')), mostly(kind('inputs'))],
     needed: 3,
   },
-  'gpt.gradcheck': {
-    args: [
-      mostly(
-        fc.record({
-          $: fc.constant('fn'),
-          name: fc.constantFrom('tensor', 'throws', 'computed', 'nothing'),
-          i: index,
-        }),
-      ),
-      mostly(kind('inputs')),
-      options({ eps, atol: number, rtol: number, raiseException: flag }),
-    ],
-    needed: 2,
-  },
   'gpt.cosineWithWarmup': {
     args: [options({ warmup: mostly(fc.nat(9)), steps: mostly(fc.nat(9)), min: number })],
   },
@@ -447,7 +433,6 @@ export const OPERATIONS = {
   },
   'new Adam': { args: [parameters, adam], needed: 1 },
   'new AdamW': { args: [parameters, adam], needed: 1 },
-  'new LambdaLR': { args: [mostly(kind('optimizer')), mostly(kind('factor'))] },
 
   'tensor.item': pure,
   'tensor.toArray': pure,
@@ -494,7 +479,6 @@ export const OPERATIONS = {
   },
   'tensor.mean': { args: [reducedAxes], needed: 0 },
   'tensor.sum': { args: [reducedAxes], needed: 0 },
-  'tensor.prod': { args: [reduced], needed: 0 },
   'tensor.cumsum': { args: [options({ dim })] },
   'tensor.min': { args: [reduced], needed: 0 },
   'tensor.argmin': { args: [reduced], needed: 0 },

@@ -247,8 +247,6 @@ export class World {
         return this.optimizers[i % Math.max(this.optimizers.length, 1)] ?? null
       case 'groups':
         return [{ params: [this.tensor(i)], lr: i / 2 }, { params: i % 3 ? [] : [this.tensor(i + 1)] }]
-      case 'factor':
-        return (/** @type {number} */ epoch) => [1, 0.5 ** epoch, epoch, -1, NaN][i % 5]
       case 'input':
         return this.#inputOf(receiver, i)
       case 'dy':

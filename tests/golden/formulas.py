@@ -404,7 +404,7 @@ FORMULAS = [
     ("x.min({ dim, keepdim })", "x.min(dim, keepdim)", *along("rows", "finite")),
     ("x.argmax({ dim, keepdim })", "x.argmax(dim, keepdim)", *along("rows", "finite")),
     ("x.argmin({ dim, keepdim })", "x.argmin(dim, keepdim)", *along("rows", "finite")),
-    ("x.prod({ dim })", "x.prod(dim)", *each(*SHAPES, dim=1), *each("finite", "no rows", dim=0)),
+    ("x.log().sum({ dim }).exp()", "x.prod(dim)", *each("positive", dim=0), *each("no rows", dim=1)),
     ("x.cumsum({ dim })", "x.cumsum(dim)", *each(*SHAPES, dim=1), *each("finite", "no rows", dim=0)),
     ("x.log().cumsum({ dim }).exp()", "x.cumprod(dim)", *each("positive", dim=0), *each("no rows", dim=1)),
     ("x.softmax({ dim })", "x.softmax(dim)", *each(*SHAPES, dim=1), *each("finite", "no rows", dim=0)),

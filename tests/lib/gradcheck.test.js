@@ -1,9 +1,10 @@
-// `backward({ retainGraph })`, and gradcheck: of everything in tests/layers.js that has a gradient.
+// The gradients of everything in tests/layers.js beside central differences, and `backward({ retainGraph })`.
 
 /** @import { Tensor } from 'gpt-layers' */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { gradcheck } from '../gradcheck.js'
 import { LAYERS, LOSSES, TENSOR_OPERATIONS } from '../layers.js'
 import { assertRefuses, gradientOf, loadForTest, redraw, untyped, usedMemory } from './support.js'
 
@@ -40,158 +41,52 @@ function layerOf(name, change = (x) => x) {
 }
 
 for (const [name, operation] of Object.entries(TENSOR_OPERATIONS)) {
-  test(`gradcheck of ${name} passes`, () => {
+  test(`the gradients of ${name} are the slopes`, () => {
     const inputs = operands()
     const used = inputs.slice(0, operation.length > 2 ? 3 : operation.length)
-    assert.equal(
-      gpt.gradcheck(() => {
-        gpt.manualSeed(7) // the same mask of dropout
-        return operation(...inputs, gpt)
-      }, used),
-      true,
-    )
+    const run = () => {
+      gpt.manualSeed(7) // the same mask of dropout
+      return operation(...inputs, gpt)
+    }
+    gradcheck(gpt, run, used)
   })
 }
 
 for (const name of Object.keys(LAYERS)) {
-  test(`gradcheck of ${name} passes`, () => {
+  test(`the gradients of ${name} are the slopes`, () => {
     const { run, inputs } = layerOf(name)
-    if (inputs.length > 0) assert.equal(gpt.gradcheck(run, inputs), true)
+    gradcheck(gpt, run, inputs)
   })
 
-  test(`gradcheck of ${name} passes with one more leading axis`, () => {
+  test(`the gradients of ${name} are the slopes with one more leading axis`, () => {
     const { run, inputs } = layerOf(name, (x) => gpt.stack([x, x.neg()]))
-    if (inputs.length > 0) assert.equal(gpt.gradcheck(run, inputs), true)
+    gradcheck(gpt, run, inputs)
   })
 }
 
 for (const name of ['Linear', 'Conv1D', 'LayerNorm', 'RMSNorm', 'Softmax', 'FeedForward']) {
-  test(`gradcheck of ${name} passes for a vector`, () => {
+  test(`the gradients of ${name} are the slopes for a vector`, () => {
     const { run, inputs } = layerOf(name, (x) => x.at(0))
-    assert.equal(gpt.gradcheck(run, inputs), true)
+    gradcheck(gpt, run, inputs)
   })
 }
 
 for (const [name, loss] of Object.entries(LOSSES)) {
-  test(`gradcheck of ${name} passes`, () => {
+  test(`the gradients of ${name} are the slopes`, () => {
     const x = gpt.parameter(gpt.randn([3, 4]))
-    assert.equal(
-      gpt.gradcheck((x) => loss(gpt, x), x),
-      true,
-    )
+    gradcheck(gpt, () => loss(gpt, x), [x])
   })
 }
 
-/** y = x³, with a gradient of our choice. @type {(x: Tensor, slope: number) => Tensor} */
-const cube = (x, slope) => gpt.record(x.detach().pow(3), [x], (dy) => [dy.mul(x.pow(2)).mul(slope)])
-
-test('gradcheck finds a wrong gradient, and names the element, both values', () => {
-  const [x, y] = [gpt.parameter(gpt.ones([2])), gpt.parameter(gpt.tensor([[1, 1, 2]]))]
-  assert.equal(
-    gpt.gradcheck((x) => cube(x, 3), x),
-    true,
-  )
-  const message =
-    /^gradcheck: the derivative of output 1 at \[0, 2\] by inputs\[1\] at \[0, 2\] should be 1[12](\.\d+)? \(numerical\), got 11 \(analytical\)$/
-  // Wrong in one element only: x² · 3 is 12 where x is 2.
-  const wrong = (/** @type {Tensor} */ y) =>
-    gpt.record(y.detach().pow(3), [y], (dy) => [dy.mul(gpt.tensor([[3, 3, 11]]))])
-  const fn = (/** @type {Tensor} */ x, /** @type {Tensor} */ y) => [x.sum(), wrong(y)]
-  assertRefuses(() => gpt.gradcheck(fn, [x, y]), 'VALUE', message)
-  assert.equal(gpt.gradcheck(fn, [x, y], { raiseException: false }), false)
-  assert.equal(gpt.gradcheck(fn, [x, y], { rtol: 0.1 }), true)
-  y.requiresGrad = false // not asked for
-  assert.equal(gpt.gradcheck(fn, [x, y]), true)
-  const nothing = (/** @type {Tensor} */ x) => x.detach().mul(2)
-  assertRefuses(() => gpt.gradcheck(nothing, x), 'VALUE', /by inputs\[0\] at \[0\] should be 2.* got 0 \(/)
-  const nan = (/** @type {Tensor} */ x) => x.div(0).mul(0).sum()
-  assertRefuses(() => gpt.gradcheck(nan, x), 'VALUE', /output 0 by inputs\[0\] at \[0\] should be NaN/)
-})
-
-test('gradcheck leaves values, gradients and memory as they were', () => {
-  const layer = new gpt.Linear(3, 2)
-  const x = gpt.parameter(gpt.randn([2, 3]))
-  layer.forward(x).sum().backward()
-  const gone = gradientOf(layer.weight)
-  gone.dispose()
-  const before = [x, gradientOf(x), gradientOf(untyped(layer).bias)]
-  const bits = before.map(({ data }) => data.slice())
-  const used = usedMemory(gpt)
-  const calls = [
-    () => gpt.gradcheck((x) => layer.forward(x), x),
-    () => assertRefuses(() => gpt.gradcheck((x) => layer.forward(cube(x, 1)), x), 'VALUE', /analytical/),
-    () =>
-      assert.throws(
-        () => gpt.gradcheck((x) => (x.data[0] > bits[0][0] ? untyped(null).x : x.mul(2)), x),
-        TypeError,
-      ),
-  ]
-  for (const call of calls) call()
-  assert.deepEqual([x, x.grad, layer.bias?.grad], before)
-  assert.deepEqual(
-    before.map(({ data }) => data.slice()),
-    bits,
-  )
-  assert.equal(usedMemory(gpt), used)
-})
-
-test('gradcheck within noGrad says so, and does not call a right gradient wrong', () => {
-  const x = gpt.parameter(gpt.tensor([1, 2]))
-  const check = () => gpt.gradcheck((x) => x.mul(x), x, { raiseException: false })
-  const message = /^gradcheck: should be called outside of noGrad, which records no gradients$/
-  assertRefuses(() => gpt.noGrad(check), 'VALUE', message)
-  assert.equal(check(), true)
-})
-
-test('gradcheck names a bad argument', () => {
-  const x = gpt.parameter(gpt.ones([2]))
-  const check =
-    (/** @type {unknown[]} */ ...args) =>
-    () =>
-      untyped(gpt.gradcheck)(...args)
-  assertRefuses(check(x, x), 'TYPE', /^gradcheck: fn should be a function, got a Tensor$/)
-  assertRefuses(
-    check(() => x, 1),
-    'TYPE',
-    /^gradcheck: inputs should be a Tensor or an array of Tensors, got 1$/,
-  )
-  assertRefuses(
-    check(() => x, [x, 1]),
-    'TYPE',
-    /^gradcheck: inputs\[1\] should be a Tensor, got 1$/,
-  )
-  const leaf =
-    /^gradcheck: inputs should have a leaf that requires a gradient, such as gpt.parameter makes, got none$/
-  assertRefuses(
-    check(() => x, gpt.ones([2])),
-    'VALUE',
-    leaf,
-  )
-  assertRefuses(
-    check(() => x, x.mul(2)),
-    'VALUE',
-    leaf,
-  )
-  assertRefuses(
-    check(() => 1, x),
-    'TYPE',
-    /what fn returns should be a Tensor or an array of Tensors, got 1$/,
-  )
-  assertRefuses(
-    check(() => [1], x),
-    'TYPE',
-    /output 0 of fn should be a Tensor, got 1$/,
-  )
-  assertRefuses(
-    check(() => x, x, { eps: 0 }),
-    'VALUE',
-    /eps should be a finite number > 0, got 0$/,
-  )
-  assertRefuses(
-    check(() => x, x, { atol: -1 }),
-    'VALUE',
-    /atol/,
-  )
+test('gradcheck of the tests finds a wrong gradient in one element, a missing one, and NaN', () => {
+  const x = gpt.parameter(gpt.tensor([[1, 1, 2]]))
+  /** y = x³, with a gradient of our choice. @param {Tensor} slopes */
+  const cube = (slopes) => () => gpt.record(x.detach().pow(3), [x], (dy) => [dy.mul(slopes)])
+  gradcheck(gpt, cube(gpt.tensor([[3, 3, 12]])), [x])
+  const wrong = /dy\[2\] by input 0\[2\] should be 1[12](\.\d+)? \(numerical\), got 11$/
+  assert.throws(() => gradcheck(gpt, cube(gpt.tensor([[3, 3, 11]])), [x]), wrong)
+  assert.throws(() => gradcheck(gpt, () => x.detach().mul(2), [x]), /should be 2.* got 0$/)
+  assert.throws(() => gradcheck(gpt, () => x.div(0).mul(0).sum(), [x]), /should be NaN/)
 })
 
 test('a graph that is retained can be gone through again, and its gradients are added', () => {

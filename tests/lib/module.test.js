@@ -8,6 +8,7 @@ import { before, test } from 'node:test'
 import { inspect } from 'node:util'
 import { Memory } from '../../build/lib/runtime/memory.js'
 import { begin, run } from '../../build/lib/runtime/runtime.js'
+import { gradcheck } from '../gradcheck.js'
 import {
   assertRefuses,
   backwardThrough,
@@ -47,8 +48,8 @@ test('a user’s layer has gradients, alone and within Sequential, and works in 
   const x = gpt.randn([4, 5])
   const layer = new gpt.Sequential(new gpt.Linear(5, 6), new Scale(6), new gpt.Linear(6, 3))
   for (const one of [new Scale(5), layer]) {
-    const check = (/** @type {Tensor} */ x) => one.forward(x)
-    assert.equal(gpt.gradcheck(check, [gpt.parameter(x), ...one.parameters()]), true)
+    const input = gpt.parameter(x)
+    gradcheck(gpt, () => one.forward(input), [input, ...one.parameters()])
   }
   const step = () =>
     gpt.scope(() => {

@@ -478,7 +478,7 @@ const MORE = {
 /** Options of the functions that work without them. @type {Record<string, any>} */
 const OPTIONS = {
   ...Object.fromEntries(
-    ['max', 'min', 'argmax', 'argmin', 'mean', 'std', 'sum', 'var', 'prod'].map((name) => [
+    ['max', 'min', 'argmax', 'argmin', 'mean', 'std', 'sum', 'var'].map((name) => [
       name,
       { dim: 0, keepdim: true },
     ]),
@@ -492,7 +492,7 @@ const OPTIONS = {
 /** The functions of torch and torch.nn.functional that are methods here. */
 const FUNCTIONS =
   `abs add argmax argmin chunk clamp clone cos cumsum detach div eq exp flatten gather ge gelu gt
-  indexSelect le log logSoftmax logsumexp lt maskedFill matmul max mean min mul ne neg norm permute pow prod reciprocal
+  indexSelect le log logSoftmax logsumexp lt maskedFill matmul max mean min mul ne neg norm permute pow reciprocal
   relu reshape rsqrt sigmoid silu sin softmax split sqrt squeeze std sub sum tanh topk transpose tril triu unsqueeze var`.split(
     /\s+/,
   )

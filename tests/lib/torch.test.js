@@ -62,7 +62,6 @@ const NAMES = {
   x: membersOf('Tensor'),
   layer: membersOf('Module'),
   optimizer: membersOf('Optimizer'),
-  schedule: membersOf('LambdaLR'),
   model: membersOf('GPTModel').filter((name) => !membersOf('Module').includes(name)),
 }
 
@@ -75,9 +74,7 @@ const named = new Set(ours.flatMap(namesIn))
 
 /** @param {string} code @returns {string[]} */
 function namesIn(code) {
-  const withRoots = [
-    ...code.matchAll(/(?<![\w.])(gpt\.init|gpt|x|y|z|layer|model|optimizer|schedule)\.(\w+)/g),
-  ]
+  const withRoots = [...code.matchAll(/(?<![\w.])(gpt\.init|gpt|x|y|z|layer|model|optimizer)\.(\w+)/g)]
   // `map` is an array's.
   const inChains = [...code.matchAll(/\)\.(?!map\()(\w+)/g)].map(([, name]) => `x.${name}`)
   return [...withRoots.map(([, root, name]) => `${/^[yz]$/.test(root) ? 'x' : root}.${name}`), ...inChains]
@@ -167,7 +164,6 @@ const NOT_RUN = {
     'x.requiresGrad',
     'gpt.noGrad(fn)',
     'gpt.record(output, inputs, gradients)',
-    'gpt.gradcheck(fn, inputs)',
     'x.grad = x.grad.clamp({ min, max })',
   ],
   'a layer with an interface of its own, not PyTorch’s: its own test file': [
@@ -190,9 +186,8 @@ const NOT_RUN = {
   ],
 }
 
-/** Modules, optimizers and schedules: module.test.js and optim.test.js compare them with PyTorch. */
-const TRAINING =
-  /^(layer|optimizer|schedule)\.|gpt\.(Module|Optimizer|SGD|AdamW?|LambdaLR|cosineWithWarmup|clipGradNorm)\b/
+/** Modules and optimizers: module.test.js and optim.test.js compare them with PyTorch. */
+const TRAINING = /^(layer|optimizer)\.|gpt\.(Module|Optimizer|SGD|AdamW?|cosineWithWarmup|clipGradNorm)\b/
 
 /** `gpt.exp(x)` has the cases of `x.exp()`. @param {string} code */
 const keyOf = (code) => (code in formulas ? code : code.replace(/^gpt\.(\w+)\(x(?:, )?(.*)\)$/, 'x.$1($2)'))

@@ -88,9 +88,7 @@ class Descent extends gpt.Optimizer<{ lr: number; factor: number }> {
     w.data[0] -= lr * factor * grad.data[0] + sum.data[0]
   }
 }
-const rates: number[] = new gpt.LambdaLR(new Descent([x]), gpt.cosineWithWarmup({ steps: 9 })).getLastLr()
-new gpt.LambdaLR(grouped, [() => 1, (epoch) => 0.5 ** epoch]).step()
-const checked: boolean = gpt.gradcheck((x, y) => [x.add(y)], [x, y], { eps: 1e-2 })
+const rate: number = (new Descent([x]).lr *= gpt.cosineWithWarmup({ steps: 9 })(3))
 loss.backward({ retainGraph: true })
 logits.backward(gpt.ones(logits.shape), { retainGraph: true })
 const tensors: Record<string, Tensor> = gpt.loadSafetensors(gpt.saveSafetensors({ x }))
@@ -114,7 +112,7 @@ new gpt.Linear(5)
 // @ts-expect-error load returns nothing
 const none: typeof gpt = await gpt.load()
 gpt.dispose()
-export { code, loaded, rates, checked, none, sameTypes, isTensor, nothing, isLeaf, tensors, stop, weights, attended, logits, last, twice, reason, scale }
+export { code, loaded, rate, none, sameTypes, isTensor, nothing, isLeaf, tensors, stop, weights, attended, logits, last, twice, reason, scale }
 `
 
 /** Explicit resource management, from TypeScript 5.2 on. */

@@ -27,7 +27,6 @@ const SPREAD = ['zeros', 'ones', 'rand', 'randn', 'view', 'reshape', 'expand', '
 const POSITIONAL: Readonly<Record<string, string>> = {
   sum: 'dim keepdim',
   mean: 'dim keepdim',
-  prod: 'dim keepdim',
   max: 'dim keepdim',
   min: 'dim keepdim',
   argmax: 'dim keepdim',
@@ -40,7 +39,6 @@ const POSITIONAL: Readonly<Record<string, string>> = {
   topk: 'dim largest',
   dropout: 'p training',
   allclose: 'rtol atol equalNan',
-  gradcheck: 'eps atol rtol',
   'init.normal': 'mean std',
   'init.uniform': 'a b',
   LayerNorm: 'eps elementwiseAffine',

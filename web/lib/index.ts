@@ -80,7 +80,6 @@ export {
   norm,
   permute,
   pow,
-  prod,
   reciprocal,
   relu,
   reshape,
@@ -103,7 +102,6 @@ export {
   unsqueeze,
   variance as var,
 } from './tensor/functions.ts'
-export { type GradcheckOptions, gradcheck } from './tensor/gradcheck.ts'
 export { Tensor } from './tensor/tensor.ts'
 export type { ClampOptions, GELUOptions } from './tensor/elementwise.ts'
 export type { Indices } from './tensor/indices.ts'
@@ -156,7 +154,6 @@ export { type AdamWOptions, AdamW } from './optim/adamw.ts'
 export { type ClipOptions, clipGradNorm } from './optim/clip.ts'
 export { type CosineOptions, cosineWithWarmup } from './optim/cosine.ts'
 export type { GivenGroup, ParamGroup } from './optim/groups.ts'
-export { type LrFactor, LambdaLR } from './optim/lambdalr.ts'
 export { type OptimizerState, Optimizer } from './optim/optimizer.ts'
 export { type SGDOptions, SGD } from './optim/sgd.ts'
 

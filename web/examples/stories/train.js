@@ -169,7 +169,7 @@ async function main() {
     done = JSON.parse(readFileSync(progress, 'utf8'))
     gpt.scope(() => {
       const state = Object.entries(gpt.loadSafetensors(readFileSync(weights)))
-      const isOptimizers = (/** @type {string} */ name) => /^(state|param_groups)\./.test(name)
+      const isOptimizers = (/** @type {string} */ name) => name.startsWith('state.')
       model.loadStateDict(Object.fromEntries(state.filter(([name]) => !isOptimizers(name))))
       optimizer.loadStateDict(Object.fromEntries(state.filter(([name]) => isOptimizers(name))))
     })

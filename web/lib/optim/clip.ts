@@ -3,7 +3,7 @@ import { fail } from '../errors.ts'
 import { heap, run } from '../runtime/runtime.ts'
 import { temporary } from '../tensor/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
-import { checkParameters, gradientOf } from './parameters.ts'
+import { checkParameters, gradientOf } from './groups.ts'
 
 /** Added to the norm, as in PyTorch, so that the factor is finite for gradients of zeros. */
 const EPS = 1e-6

@@ -17,7 +17,7 @@ export interface CosineOptions {
  *     factor(i) = min + (1 - min) · (1 + cos(π · (i - w) / (steps - w))) / 2         w <= i <= steps
  *     factor(i) = min                                                                i > steps
  *
- * @returns a function of the step 0, 1, ..., for `LambdaLR`, or for `optimizer.lr = 6e-4 * factor(i)`
+ * @returns a function of the step 0, 1, ...: `optimizer.lr = 6e-4 * factor(i)` before step i
  * @example
  * const factor = gpt.cosineWithWarmup({ warmup: 4, steps: 10, min: 0.1 })
  * Array.of(0, 3, 4, 7, 10, 99).map((i) => Number(factor(i).toFixed(2))) // [0.2, 0.8, 1, 0.55, 0.1, 0.1]

@@ -1,10 +1,9 @@
-// Parameter groups: how an optimizer makes them, and how a state dict has their options.
+// The parameters of an optimizer, in groups with options of their own.
 
 import { checkArray, checkObject, checkOptions } from '../check.ts'
-import { checkTensorOf } from '../tensor/check.ts'
-import { snakeCase } from '../tensor/pyformat.ts'
+import { fail } from '../errors.ts'
+import { checkTensor } from '../tensor/check.ts'
 import { Tensor } from '../tensor/tensor.ts'
-import { checkParameters } from './parameters.ts'
 
 /** Options that all have a value. With exactOptionalPropertyTypes, Required would keep undefined. */
 export type All<Options> = { [Name in keyof Options]-?: Exclude<Options[Name], undefined> }
@@ -16,11 +15,7 @@ export type GivenGroup<Options> = { params: readonly Tensor[] } & {
 }
 
 /** A group of an optimizer. Its options can be set between steps. */
-export type ParamGroup<Options> = {
-  readonly params: readonly Tensor[]
-  /** what a LambdaLR multiplies; undefined before there is one */
-  initialLr?: number
-} & Options
+export type ParamGroup<Options> = { readonly params: readonly Tensor[] } & Options
 
 /**
  * @param parameters an array of parameters, or of groups
@@ -49,58 +44,43 @@ function sealed<Options extends object>(params: readonly Tensor[], options: Opti
     key,
     Array.isArray(value) ? [...value] : value,
   ])
-  const group = { params: Object.freeze(params), ...Object.fromEntries(copies), initialLr: undefined }
+  const group = { ...Object.fromEntries(copies), params: Object.freeze(params) }
   return Object.seal(Object.defineProperty(group, 'params', { writable: false }))
 }
 
-/** What the name of every option begins with in a state dict. */
-export const GROUPS = 'param_groups.'
-
-/** The name of an option of group i, PyTorch's: `param_groups.0.weight_decay` for weightDecay. */
-const nameOf = (i: number, option: string): string => `${GROUPS}${i}.${snakeCase(option)}`
-
-/** The names of a group's options. */
-export const namesOf = (group: object, i: number): string[] =>
-  Object.keys(group).map((option) => nameOf(i, option))
-
 /**
- * A group's options as new tensors by name.
+ * An array of live tensors, each of them once.
  *
- * @param first the place of its first parameter
+ * @param names what has come before, by its name: the parameters of earlier groups
+ * @returns a copy
  */
-export function writeGroup(
-  { params, ...options }: ParamGroup<object>,
-  i: number,
-  first: number,
-): [string, Tensor][] {
-  const values = { params: params.map((_, j) => first + j), ...options }
-  return Object.entries(values)
-    .filter(([, value]) => value !== undefined)
-    .map(([option, value]) => [nameOf(i, option), Tensor.from(Array.isArray(value) ? value : Number(value))])
+export function checkParameters(
+  parameters: unknown,
+  name: string = 'parameters',
+  names: Map<Tensor, string> = new Map(),
+): readonly Tensor[] {
+  checkArray(name, parameters, 'an array of Tensors')
+  return Array.from(parameters, (value, i) => {
+    const own = `${name}[${i}]`
+    const parameter = checkTensor(own, value)
+    if (parameter.step !== null) {
+      const expected = 'a leaf, such as a layer has in parameters(), got a computed tensor'
+      throw fail('VALUE', own, `be ${expected}`)
+    }
+    const first = names.get(parameter)
+    if (first !== undefined) throw fail('VALUE', own, `differ from ${first}`, 'the same Tensor')
+    names.set(parameter, own)
+    return parameter
+  })
 }
 
 /**
- * @param dict has the options of `writeGroup`
- * @returns a copy of the group with these options; not checked, but for their shapes
+ * The gradient of a parameter, or null if it has none. Optimizers and clipping skip such a parameter, as PyTorch
+ * does.
+ *
+ * @param i its place among all parameters
  */
-export function readGroup<Options>(
-  group: ParamGroup<Options>,
-  i: number,
-  dict: Record<string, unknown>,
-): ParamGroup<Options> {
-  const options = Object.entries(group).map(([option, own]) => {
-    const name = nameOf(i, option)
-    if (own === undefined && !Object.hasOwn(dict, name)) return [option, own]
-    const { data } = checkTensorOf(name, dict[name], Array.isArray(own) ? [own.length] : [])
-    const values = Array.from(data, shortest)
-    return [option, Array.isArray(own) ? values : typeof own === 'boolean' ? values[0] !== 0 : values[0]]
-  })
-  return { ...Object.fromEntries(options), params: group.params }
-}
-
-/** The shortest decimal that float32 rounds to this number: 0.9 for 0.8999999761581421. */
-function shortest(value: number): number {
-  let digits = 6
-  while (digits < 9 && Math.fround(Number(value.toPrecision(digits))) !== value) digits++
-  return Number(value.toPrecision(digits))
+export function gradientOf(parameter: Tensor, i: number): Tensor | null {
+  const { grad } = checkTensor(`parameters[${i}]`, parameter)
+  return grad === null || grad.disposed ? null : grad
 }

@@ -6,16 +6,7 @@ import { checkTensor, checkTensorOf } from '../tensor/check.ts'
 import { registerKeeper, temporary } from '../tensor/scope.ts'
 import { withoutTape } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
-import {
-  type GivenGroup,
-  type ParamGroup,
-  GROUPS,
-  makeGroups,
-  namesOf,
-  readGroup,
-  writeGroup,
-} from './groups.ts'
-import { gradientOf } from './parameters.ts'
+import { type GivenGroup, type ParamGroup, gradientOf, makeGroups } from './groups.ts'
 
 /**
  * The tensors that an optimizer keeps for one parameter, by PyTorch's names: `exp_avg`, `momentum_buffer`. No
@@ -57,8 +48,7 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
   /**
    * @param parameters an array of parameters, or of groups such as `{ params: [...], lr: 1e-4 }`; at least
    *   one parameter in all
-   * @param defaults all options of a group: lr and those that `update` reads. They are numbers, arrays of
-   *   numbers or booleans
+   * @param defaults all options of a group: lr and those that `update` reads
    */
   constructor(parameters: readonly Tensor[] | readonly GivenGroup<Options>[], defaults: Options) {
     nameMethods(new.target)
@@ -68,7 +58,7 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
       this.#groups = Object.freeze(groups)
       this.#places = groups.flatMap((group) => group.params.map((parameter) => ({ parameter, group })))
       if (this.#places.length === 0) throw fail('VALUE', 'parameters', 'have at least one Tensor', 'none')
-      this.#checkOptions(groups)
+      this.#checkOptions()
     } catch (error) {
       throw withClass(error, new.target)
     }
@@ -88,10 +78,15 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
   }
 
   /**
-   * The learning rate of all groups, such as for a schedule of your own: setting it sets each. It can be read
-   * while all are the same.
+   * The learning rate of all groups: setting it sets each. So a schedule is a function of the step. It can be
+   * read while all are the same.
    *
    * @throws {GptLayersError} VALUE where they differ: read `paramGroups`
+   * @example
+   * const optimizer = new gpt.AdamW(model.parameters())
+   * const factor = gpt.cosineWithWarmup({ warmup: 2, steps: 5000 })
+   * optimizer.lr = 6e-4 * factor(0) // before step 0
+   * optimizer.lr.toFixed(5) // '0.00020'
    */
   get lr(): number {
     const [rate, other] = this.#rates
@@ -116,7 +111,7 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
    * optimizer.step()
    */
   step(): void {
-    this.#checkOptions(this.#groups)
+    this.#checkOptions()
     const due = this.#places.flatMap(({ parameter, group }, i) => {
       const grad = gradientOf(parameter, i)
       return grad === null ? [] : [{ parameter, group, grad }]
@@ -161,34 +156,26 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
 
   /**
    * The state by the names of PyTorch's `state_dict()`, which nests them: `state.0.exp_avg`, where 0 is the
-   * place among all parameters, and `param_groups.0.lr`. A parameter that had no step has no state.
+   * place among all parameters. A parameter that had no step has no state. The options are not in it: who
+   * continues a training gives them to the constructor again.
    *
-   * @returns the optimizer's own tensors, not copies; new ones for the options, which float32 rounds
+   * @returns the optimizer's own tensors, not copies
    * @example const bytes = gpt.saveSafetensors(new gpt.AdamW(model.parameters()).stateDict())
    */
   stateDict(): Record<string, Tensor> {
-    const states = this.#places.flatMap(({ parameter, group }, i) => {
-      const state = this.#states.get(parameter) ?? {}
-      return Object.keys(this.stateShapes(parameter, group))
-        .filter((key) => Object.hasOwn(state, key))
-        .map((key): [string, Tensor] => [`state.${i}.${key}`, state[key]])
+    const own = this.#stateTensors().flatMap(({ parameter, key, name }): [string, Tensor][] => {
+      const state = this.#states.get(parameter)
+      return state && Object.hasOwn(state, key) ? [[name, state[key]]] : []
     })
-    let first = 0
-    const options = this.#groups.flatMap((group, i) => {
-      first += group.params.length
-      return writeGroup(group, i, first - group.params.length)
-    })
-    return Object.fromEntries([...states, ...options])
+    return Object.fromEntries(own)
   }
 
   /**
-   * Replaces the state by copies of the given tensors, and the options of the groups by the given ones, so
-   * that training goes on where another optimizer stopped. That one must have the same class, and groups of
-   * parameters of the same shapes in the same order. An option becomes the shortest decimal that float32
-   * rounds to it: 0.9, not 0.8999999761581421.
+   * Replaces the state by copies of the given tensors, so that training goes on where another optimizer
+   * stopped. That one must have the same class, and parameters of the same shapes in the same order. The
+   * options stay.
    *
-   * @param dict as `stateDict` returns. Without any `param_groups`, such as `gpt.loadTorch` reads from
-   *   PyTorch's files, the options stay
+   * @param dict as `stateDict` returns, or as `gpt.loadTorch` reads from PyTorch's files
    * @throws {GptLayersError} VALUE, SHAPE where dict does not fit; then nothing is changed
    * @example
    * const first = new gpt.AdamW(model.parameters())
@@ -198,39 +185,26 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
    */
   loadStateDict(dict: Record<string, Tensor>): void {
     const given = checkObject('dict', dict)
-    const names = Object.keys(given)
-    const hasGroups = names.some((name) => name.startsWith(GROUPS))
-    const read = this.#groups.map((group, i) => (hasGroups ? readGroup(group, i, given) : group))
-    this.#checkOptions(read)
-    const places = read.flatMap((group) => group.params.map((parameter) => ({ parameter, group })))
-    const slots = places.flatMap(({ parameter, group }, i) =>
-      Object.entries(this.stateShapes(parameter, group)).map(([key, shape]) => ({
-        parameter,
-        key,
-        name: `state.${i}.${key}`,
-        shape,
-      })),
+    const known = this.#stateTensors()
+    checkNames(
+      Object.keys(given),
+      known.map(({ name }) => name),
     )
-    checkNames(names, [...slots.map(({ name }) => name), ...read.flatMap(namesOf)])
     // All of a parameter's tensors, or none: a parameter that had no step has no state.
-    const present = new Set(
-      slots.filter(({ name }) => Object.hasOwn(given, name)).map(({ parameter }) => parameter),
+    const stepped = new Set(
+      known.filter(({ name }) => Object.hasOwn(given, name)).map(({ parameter }) => parameter),
     )
-    const values = slots
-      .filter(({ parameter }) => present.has(parameter))
+    const values = known
+      .filter(({ parameter }) => stepped.has(parameter))
       .map(({ parameter, key, name, shape }) => {
-        const data = checkTensorOf(name, given[name], shape).data.slice() // source may be our own state
+        const data = checkTensorOf(name, given[name], shape).data.slice() // it may be our own state
         this.#Class.checkState(name, data)
         return { parameter, key, data }
       })
-    const states = this.#newStates(places.filter(({ parameter }) => present.has(parameter)))
+    const states = this.#newStates(this.#places.filter(({ parameter }) => stepped.has(parameter)))
     for (const { parameter, key, data } of values) states.get(parameter)?.[key].data.set(data)
     this.dispose()
     this.#states = states
-    this.#groups.forEach((group, i) => {
-      const { params, ...options } = read[i]
-      Object.assign(group, options)
-    })
   }
 
   /** @returns such as `AdamW(148 parameters, lr=0.0003)`; with two groups of other rates, `lr=0.0003, 0.0001` */
@@ -312,14 +286,26 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
     return !Object.hasOwn(this.#Class, 'ownName')
   }
 
-  #checkOptions(groups: readonly Options[]): void {
-    groups.forEach((group, i) => {
-      this.#Class.checkOptions(groups.length > 1 ? `paramGroups[${i}].` : '', group)
+  #checkOptions(): void {
+    this.#groups.forEach((group, i) => {
+      this.#Class.checkOptions(this.#groups.length > 1 ? `paramGroups[${i}].` : '', group)
     })
   }
 
   get #rates(): number[] {
     return [...new Set(this.#groups.map(({ lr }) => lr))]
+  }
+
+  /** Every tensor that the state has once all parameters had a step. */
+  #stateTensors(): { parameter: Tensor; key: string; name: string; shape: readonly number[] }[] {
+    return this.#places.flatMap(({ parameter, group }, i) =>
+      Object.entries(this.stateShapes(parameter, group)).map(([key, shape]) => ({
+        parameter,
+        key,
+        name: `state.${i}.${key}`,
+        shape,
+      })),
+    )
   }
 
   /** A state of zeros for each parameter, or for none of them where memory does not suffice. */

@@ -104,8 +104,6 @@ export const norm: TensorFunction<'norm'> = /* @__PURE__ */ asFunction('norm')
 export const permute: TensorFunction<'permute'> = /* @__PURE__ */ asFunction('permute')
 /** Each element to a power, as `torch.pow`. */
 export const pow: TensorFunction<'pow'> = /* @__PURE__ */ asFunction('pow')
-/** The product of all elements, or along an axis, as `torch.prod`. */
-export const prod: TensorFunction<'prod'> = /* @__PURE__ */ asFunction('prod')
 /** 1 / x of each element, as `torch.reciprocal`. */
 export const reciprocal: TensorFunction<'reciprocal'> = /* @__PURE__ */ asFunction('reciprocal')
 /** max(0, x) of each element, as `torch.relu`. */

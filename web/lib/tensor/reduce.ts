@@ -1,4 +1,4 @@
-// Operations along one axis or several: sums, products, statistics, the largest and the smallest elements.
+// Operations along one axis or several: sums, statistics, the largest and the smallest elements.
 
 import { checkBoolean, checkNumber, checkOptions } from '../check.ts'
 import { fail } from '../errors.ts'
@@ -88,46 +88,6 @@ function varianceOf(
     return deviations.mul(dy.mul(2 / divisor).reshape(keptShape(x.shape, along.axes)))
   }
   return { y, gradient }
-}
-
-/**
- * y = Π x, in float64; dx = dy · the product of the other elements, so that it is right where elements are 0,
- * too.
- */
-export function prod(x: Tensor, options?: AxisReduction): Tensor {
-  const along = checkOne(x, options)
-  const { shape } = x
-  // All elements are one axis.
-  const { size, outer, inner } = along.isAll ? axisOf([x.size], 0) : axisOf(shape, along.axes[0] ?? 0)
-  const eachRow = (visit: (begin: number, row: number) => void) => {
-    for (let row = 0; row < outer * inner; row++) visit(rowBegin(row, size, inner), row)
-  }
-  const y = Tensor.empty(resultShape(shape, along))
-  const [from, to] = [x.data, y.data]
-  eachRow((begin, row) => {
-    let product = 1
-    for (let i = 0; i < size; i++) product *= from[begin + i * inner]
-    to[row] = product
-  })
-  const backward = (dy: Tensor) => {
-    const dx = Tensor.empty(shape)
-    const [from, given, to] = [x.data, dy.data, dx.data]
-    const before = new Float64Array(size)
-    eachRow((begin, row) => {
-      let product = 1
-      for (let i = 0; i < size; i++) {
-        before[i] = product
-        product *= from[begin + i * inner]
-      }
-      product = given[row]
-      for (let i = size - 1; i >= 0; i--) {
-        to[begin + i * inner] = product * before[i]
-        product *= from[begin + i * inner]
-      }
-    })
-    return [dx]
-  }
-  return record(y, [x], backward, [x])
 }
 
 /** y_i = x_0 + ... + x_i; dx_i = dy_i + ... + dy_n. Added in float64, as PyTorch does on the CPU. */

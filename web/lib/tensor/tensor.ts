@@ -51,7 +51,6 @@ import {
   logsumexp,
   mean,
   norm,
-  prod,
   std,
   sum,
   variance,
@@ -597,16 +596,6 @@ export class Tensor {
    */
   sum(options?: Reduction): Tensor {
     return sum(this, options)
-  }
-
-  /**
-   * The product along an axis, or of all elements.
-   *
-   * @returns 1 for a product of no elements
-   * @example gpt.tensor([[1, 2], [3, 5]]).prod({ dim: -1 }).toArray() // [2, 15]
-   */
-  prod(options?: AxisReduction): Tensor {
-    return prod(this, options)
   }
 
   /**
