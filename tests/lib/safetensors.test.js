@@ -694,7 +694,12 @@ test('float16 files have the nearest values, read back the same, and refuse what
 test('a GPT is written under others’ names only where they compute the same', async () => {
   const config = { vocabSize: 9, contextLength: 4, embDim: 8, nHeads: 2, nLayers: 2 }
   const ids = [1, 2, 3]
-  for (const more of [{ tieWeights: true }, { qkvBias: false }, { bias: false, hiddenDim: 12 }]) {
+  for (const more of [
+    { tieWeights: true },
+    { qkvBias: false },
+    { bias: false, hiddenDim: 12 },
+    { hiddenDim: 1 },
+  ]) {
     const model = new gpt.GPTModel({ ...config, ...more }).eval()
     for (const names of /** @type {const} */ (['gpt2', 'book', 'ours', undefined])) {
       const file = gpt.saveSafetensors(model, names && { names })
@@ -706,6 +711,13 @@ test('a GPT is written under others’ names only where they compute the same', 
   const exact = new gpt.GPTModel({ ...config, approximate: 'none', layerNormEpsilon: 1e-3 }).eval()
   const loaded = await gpt.GPTModel.fromPretrained(gpt.saveSafetensors(exact))
   assert.equal(String(loaded.forward(ids)), String(exact.forward(ids)))
+
+  const bare = new gpt.GPTModel(config).eval()
+  bare.trfBlocks[1].norm2 = new gpt.LayerNorm(8, { elementwiseAffine: false })
+  for (const names of /** @type {const} */ (['gpt2', 'book'])) {
+    const loaded = await gpt.GPTModel.fromPretrained(gpt.saveSafetensors(bare, { names }))
+    assert.equal(String(loaded.forward(ids)), String(bare.forward(ids)), names)
+  }
 
   const replaced = new gpt.GPTModel(config)
   replaced.trfBlocks[1].norm2 = new gpt.RMSNorm(8)

@@ -7,7 +7,7 @@ import { heap } from '../runtime/runtime.ts'
 import { checkTensor } from '../tensor/check.ts'
 import { type Matrices, groupLength, int8Of, Int8Weight, unitOf } from '../tensor/int8weight.ts'
 import { type Values, asMatrix, slabRows } from './rows.ts'
-import { type Info, type Place, placesOf, SCALE } from './names.ts'
+import { type TensorInfo, type Match, matchNames, SCALE } from './names.ts'
 
 /** What PyTorch's load_state_dict returns. */
 export interface LoadedKeys {
@@ -32,7 +32,7 @@ export function loadDict(
   strict: boolean,
 ): LoadedKeys {
   /** The values of each tensor, and of the scales of each int8 weight. */
-  const given: Map<Info, () => Values> = new Map()
+  const given: Map<TensorInfo, () => Values> = new Map()
   const isOwn = new Set(Object.values(own))
   for (const [name, value] of Object.entries(dict)) {
     const int8Weight = int8Of(value)
@@ -47,9 +47,9 @@ export function loadDict(
       given.set({ name, dtype: 'F32', shape: tensor.shape }, () => copy ?? tensor.data)
     }
   }
-  const { places, missing, unknown } = placesOf(own, matrices, 'dict', [...given.keys()], strict)
+  const { matches, missing, unknown } = matchNames(own, matrices, 'dict', [...given.keys()], strict)
   const targets: Map<Tensor, Target> = new Map()
-  for (const place of places) {
+  for (const place of matches) {
     const target = targets.get(place.target) ?? new Target(place.target, matrices, given)
     targets.set(place.target, target)
     target.add(place)
@@ -71,18 +71,18 @@ class Target {
   #isTransposed
   #given
   /** Its places by our name for it: one, or three where the file has thirds. */
-  #places: Map<string, Place[]> = new Map()
+  #places: Map<string, Match[]> = new Map()
   /** Scratch bytes: one slab of rows on its way into the int8 layout. */
   stageBytes = 0
 
-  constructor(tensor: Tensor, matrices: Matrices, given: ReadonlyMap<Info, () => Values>) {
+  constructor(tensor: Tensor, matrices: Matrices, given: ReadonlyMap<TensorInfo, () => Values>) {
     this.#tensor = tensor
     this.#isTransposed = matrices.get(tensor)?.transposed ?? false
     this.#given = given
   }
 
   /** @throws {GptLayersError} DISPOSED, SHAPE, VALUE */
-  add(place: Place): void {
+  add(place: Match): void {
     const { name, info, scale } = place
     const { int8Weight } = this.#tensor
     if (int8Weight) Int8Weight.checkLive(int8Weight, `own ${name}`)
@@ -155,20 +155,20 @@ class Target {
     return slabRows(this.#tensor.shape[1], unitOf(this.#isTransposed, groupSize))
   }
 
-  #read(info: Info): Values {
+  #read(info: TensorInfo): Values {
     const read = this.#given.get(info)
     return read ? read() : new Float32Array(0)
   }
 
   /** The values in the tensor's own layout. */
-  #gather(places: readonly Place[]): Float32Array {
+  #gather(places: readonly Match[]): Float32Array {
     const data = new Float32Array(this.#tensor.size)
     for (const place of places) this.#copy(place, () => data)
     return data
   }
 
   /** @param into is called last, because to read an int8 weight may grow the memory, which moves it */
-  #copy(place: Place, into: () => Float32Array): void {
+  #copy(place: Match, into: () => Float32Array): void {
     const { info, scale } = place
     const [rows, cols] = asMatrix(info.shape)
     if (rows * cols === 0) return
@@ -179,16 +179,16 @@ class Target {
   }
 }
 
-/** The shape that a file has for a tensor of ours, or for a third of it. */
-export function shapeInFile({ target, transposed, third }: Place): number[] {
+/** The shape that a file has for a tensor of ours, or for a part of it. */
+export function shapeInFile({ target, transposed, part }: Match): number[] {
   const shape = transposed ? [...target.shape].reverse() : [...target.shape]
-  if (third !== null) shape[0] /= 3
+  if (part !== null) shape[0] /= 3
   return shape
 }
 
 /** Where an element of the file's matrix is in the tensor's data. */
-export function indexIn({ target, transposed, third, info }: Place): (row: number, col: number) => number {
-  const before = (third ?? 0) * info.shape[0]
+export function indexIn({ target, transposed, part, info }: Match): (row: number, col: number) => number {
+  const before = (part ?? 0) * info.shape[0]
   const [rowStep, colStep] = transposed ? [1, target.shape[1]] : [target.shape[1] ?? 1, 1]
   if (target.shape.length > 2) return (row) => row
   return (row, col) => (before + row) * rowStep + col * colStep
@@ -196,7 +196,7 @@ export function indexIn({ target, transposed, third, info }: Place): (row: numbe
 
 /** Copies rows of the file's matrix to their place in the tensor's data. */
 export function copyRows(
-  place: Place,
+  place: Match,
   data: Float32Array,
   values: Values,
   first: number,
@@ -227,7 +227,7 @@ export const notFinite = (name: string): GptLayersError =>
  * @param shape [outputs, inputs] of the layer
  * @returns how many inputs share a scale
  */
-export function groupSizeOf(weight: Info, scale: Info, shape: readonly number[]): number {
+export function groupSizeOf(weight: TensorInfo, scale: TensorInfo, shape: readonly number[]): number {
   const name = shortName(weight.name)
   const dtypes = `${weight.dtype} and ${scale.dtype}`
   // The tensors of loadSafetensors are float32, whatever the file has.
@@ -244,7 +244,7 @@ export function groupSizeOf(weight: Info, scale: Info, shape: readonly number[])
   throw fail('SHAPE', `${name}_scale`, expected, `[${scale.shape.join(', ')}]`)
 }
 
-export function checkScales({ name }: Info, scales: Values): Float32Array {
+export function checkScales({ name }: TensorInfo, scales: Values): Float32Array {
   const isScale = (scale: number) => scale >= 0 && scale < Infinity
   if (scales instanceof Float32Array && scales.every(isScale)) return scales
   const wrong = scales.find((scale) => !isScale(scale))
@@ -267,7 +267,7 @@ function products(values: Int8Array, scales: Float32Array, rows: number): Float3
 }
 
 /** @throws {GptLayersError} VALUE where a value is not an int8 */
-export function integersOf({ name }: Info, values: Values): Int8Array {
+export function integersOf({ name }: TensorInfo, values: Values): Int8Array {
   if (values instanceof Int8Array) return values
   const integers = Int8Array.from(values)
   if (values.every((value, i) => value === integers[i])) return integers

@@ -1,6 +1,6 @@
 // Tensors by name, from a file that is in memory.
 
-import type { Info } from './names.ts'
+import type { TensorInfo } from './names.ts'
 import type { Reading, TensorFile } from './reading.ts'
 import { checkCount, named } from '../check.ts'
 import { GptLayersError, messageOf, withName } from '../errors.ts'
@@ -95,7 +95,7 @@ class BytesInput {
 function newTensors(input: BytesInput, file: TensorFile): Record<string, Tensor> {
   return freeing(() => {
     const tensors = new Map(file.tensors.map((info) => [info, Tensor.empty(info.shape)]))
-    const sinkOf = (info: Info) =>
+    const sinkOf = (info: TensorInfo) =>
       floats((values, first, rows) => tensors.get(info)?.data.set(values, (first * values.length) / rows))
     input.run(file.read(sinkOf))
     return Object.fromEntries([...tensors].map(([{ name }, tensor]) => [name, tensor]))

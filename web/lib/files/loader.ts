@@ -1,4 +1,4 @@
-import type { Info, Place } from './names.ts'
+import type { TensorInfo, Match } from './names.ts'
 import type { Memory } from '../runtime/memory.ts'
 import { checkSameShape, shortName } from '../check.ts'
 import { fail } from '../errors.ts'
@@ -25,9 +25,9 @@ export class Loader {
   /** What a matrix of floats becomes. */
   #dtype
   /** The places of a tensor of the file, or of its scales. */
-  #places: Map<Info, Place[]> = new Map()
+  #places: Map<TensorInfo, Match[]> = new Map()
   /** The places in int8 weights. */
-  #forms: Map<Place, Int8Form> = new Map()
+  #forms: Map<Match, Int8Form> = new Map()
   /** Memory of the heap, through which values pass on their way to an int8 weight. */
   #stage = { byteOffset: 0, bytes: 0 }
   /** The name under which a tensor of two names gets its values: the first that the file has. */
@@ -39,7 +39,7 @@ export class Loader {
    * @param memory the heap of the layer. Whoever gives values to a sink of `writes` has checked that the heap is
    *   live
    */
-  constructor(memory: Memory, matrices: Matrices, places: readonly Place[], dtype: 'float32' | 'int8') {
+  constructor(memory: Memory, matrices: Matrices, places: readonly Match[], dtype: 'float32' | 'int8') {
     this.#memory = memory
     this.#matrices = matrices
     this.#dtype = dtype
@@ -70,19 +70,19 @@ export class Loader {
   }
 
   /** @returns null where the tensor is float32 */
-  #formOf({ target, info, scale, transposed, third }: Place, fileGroup: number | null): Int8Form | null {
+  #formOf({ target, info, scale, transposed, part }: Match, fileGroup: number | null): Int8Form | null {
     const matrix = this.#matrices.get(target)
     if (scale === null && !(this.#dtype === 'int8' && matrix?.isProduct)) return null
-    const turned = scale === null && third === null && transposed !== matrix?.transposed
+    const turned = scale === null && part === null && transposed !== matrix?.transposed
     const [rows, cols] = info.shape
-    const count = third === null ? rows : 3 * rows
+    const count = part === null ? rows : 3 * rows
     const shape = turned ? ([cols, count] as const) : ([count, cols] as const)
     const groupSize = fileGroup ?? evenGroups(shape[1], GROUP_SIZE)
     return { shape, groupSize, turned, unit: unitOf(turned, groupSize) }
   }
 
   /** The sink that writes a tensor's values to all of its places. */
-  writes(info: Info): Sink | null {
+  writes(info: TensorInfo): Sink | null {
     return join(this.#places.get(info), (place) => {
       const { scale } = place
       const form = this.#forms.get(place)
@@ -91,8 +91,8 @@ export class Loader {
     })
   }
 
-  #writeFloats(place: Place, form: Int8Form | undefined): Sink {
-    const { info, target, third } = place
+  #writeFloats(place: Match, form: Int8Form | undefined): Sink {
+    const { info, target, part } = place
     if (form === undefined) return this.#writeFloat32(place)
     const { shape, turned, unit } = form
     const quantize: Sink['write'] = (values, first, rows) => {
@@ -104,8 +104,8 @@ export class Loader {
         if (!isFinite) throw notFinite(info.name)
       }
     }
-    if (third === null) return { unit, isRaw: false, write: this.#ifOwner(place, quantize) }
-    // All thirds at once: a third need not begin where a block of the layout does.
+    if (part === null) return { unit, isRaw: false, write: this.#ifOwner(place, quantize) }
+    // All thirds at once: a part need not begin where a block of the layout does.
     const [outputs, inputs] = shape
     const gather: Sink['write'] = (values, first, rows) => {
       const known = this.#thirds.get(target) ?? {
@@ -113,7 +113,7 @@ export class Loader {
         missing: outputs,
       }
       this.#thirds.set(target, known)
-      known.values.set(values, ((third * outputs) / 3 + first) * inputs)
+      known.values.set(values, ((part * outputs) / 3 + first) * inputs)
       known.missing -= rows
       if (known.missing > 0) return
       this.#thirds.delete(target)
@@ -122,7 +122,7 @@ export class Loader {
     return floats(this.#ifOwner(place, gather))
   }
 
-  #writeFloat32(place: Place): Sink {
+  #writeFloat32(place: Match): Sink {
     const { target } = place
     return floats((values, first, rows) => {
       if (!this.#isOwner(place)) {
@@ -135,7 +135,7 @@ export class Loader {
     })
   }
 
-  #writeInt8(place: Place, form: Int8Form): Sink {
+  #writeInt8(place: Match, form: Int8Form): Sink {
     const [, inputs] = form.shape
     const write: Sink['write'] = (values, first, rows) => {
       const int8Weight = this.#int8Of(place.target, form)
@@ -147,7 +147,7 @@ export class Loader {
     return raw(form.unit, this.#ifOwner(place, write))
   }
 
-  #writeScales(place: Place, form: Int8Form): Sink {
+  #writeScales(place: Match, form: Int8Form): Sink {
     const scale = place.scale ?? place.info
     const write: Sink['write'] = (values, first, rows) =>
       this.#int8Of(place.target, form).writeScales(checkScales(scale, values), first, rows)
@@ -164,7 +164,7 @@ export class Loader {
 
   /** Writes only under the name under which the tensor gets its values. */
   #ifOwner =
-    (place: Place, write: Sink['write']): Sink['write'] =>
+    (place: Match, write: Sink['write']): Sink['write'] =>
     (...rows) => {
       if (this.#isOwner(place)) write(...rows)
     }
@@ -178,13 +178,13 @@ export class Loader {
   }
 
   /** Whether the tensor gets its values under this name. */
-  #isOwner({ name, target }: Place): boolean {
+  #isOwner({ name, target }: Match): boolean {
     const owner = this.#owners.get(target) ?? name
     this.#owners.set(target, owner)
     return owner === name
   }
 
-  #checkSame(place: Place, known: Float32Array, values: Values, first: number, rows: number): void {
+  #checkSame(place: Match, known: Float32Array, values: Values, first: number, rows: number): void {
     const cols = values.length / rows
     const at = indexIn(place)
     const isSame = values.every((value, i) => {
@@ -203,7 +203,7 @@ export class Loader {
 const raw = (unit: number, write: Sink['write']): Sink => ({ unit, isRaw: true, write })
 
 /** The sinks of all places of a tensor as one. */
-function join(places: readonly Place[] = [], sinkOf: (place: Place) => Sink | null): Sink | null {
+function join(places: readonly Match[] = [], sinkOf: (place: Match) => Sink | null): Sink | null {
   const sinks = places.flatMap((place) => sinkOf(place) ?? [])
   if (sinks.length < 2) return sinks[0] ?? null
   return {

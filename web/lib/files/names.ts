@@ -5,6 +5,9 @@ import type { Tensor } from '../tensor/tensor.ts'
 import { shortName } from '../check.ts'
 import { fail } from '../errors.ts'
 
+/** Which part of c_attn: 0 is query, 1 key, 2 value. */
+type Part = 0 | 1 | 2
+
 /**
  * A part of a name. `wte` is also a part of `transformer.wte.weight`.
  *
@@ -13,39 +16,41 @@ import { fail } from '../errors.ts'
  * | theirs, ours | the part in their file, and in our state dict. `ours: null`: the tensor is ignored |
  * | beside | only where our layer has this tensor or layer, too |
  * | weight | how the file has a matrix: `[out, in]`, as nn.Linear; `c_attn`: as the shape of c_attn says |
- * | third | the tensor is the first, second or last third of our outputs: 0, 1 or 2 |
+ * | part | the tensor is this part of ours |
+ * | writes | `saveSafetensors` with these `names` writes theirs for ours |
  */
 interface Row {
   theirs: string
   ours: string | null
   beside?: string
   weight?: '[out, in]' | 'c_attn'
-  third?: 0 | 1 | 2
+  part?: Part
+  writes?: 'gpt2' | 'book'
 }
 
 /** A name that is in our state dict comes first, then the first row that leads to one. */
 const ROWS: readonly Row[] = [
   // GPT-2: OpenAI's and Hugging Face's files have weights [in, out], nanoGPT's and minGPT's [out, in].
-  { theirs: 'wte', ours: 'tok_emb' },
-  { theirs: 'wpe', ours: 'pos_emb' },
-  { theirs: 'h', ours: 'trf_blocks', weight: 'c_attn' },
-  { theirs: 'ln_1', ours: 'norm1' },
-  { theirs: 'ln_2', ours: 'norm2' },
-  { theirs: 'ln_f', ours: 'final_norm' },
-  { theirs: 'lm_head', ours: 'out_head' },
-  { theirs: 'mlp', ours: 'ff' },
-  { theirs: 'c_fc', ours: 'layers.0', weight: 'c_attn' },
-  { theirs: 'c_proj', ours: 'layers.2', weight: 'c_attn' },
+  { theirs: 'wte', ours: 'tok_emb', writes: 'gpt2' },
+  { theirs: 'wpe', ours: 'pos_emb', writes: 'gpt2' },
+  { theirs: 'h', ours: 'trf_blocks', weight: 'c_attn', writes: 'gpt2' },
+  { theirs: 'ln_1', ours: 'norm1', writes: 'gpt2' },
+  { theirs: 'ln_2', ours: 'norm2', writes: 'gpt2' },
+  { theirs: 'ln_f', ours: 'final_norm', writes: 'gpt2' },
+  { theirs: 'lm_head', ours: 'out_head', writes: 'gpt2' },
+  { theirs: 'mlp', ours: 'ff', writes: 'gpt2' },
+  { theirs: 'c_fc', ours: 'layers.0', weight: 'c_attn', writes: 'gpt2' },
+  { theirs: 'c_proj', ours: 'layers.2', weight: 'c_attn', writes: 'gpt2' },
   { theirs: 'bias', ours: null, beside: 'c_attn' }, // the mask
   { theirs: 'masked_bias', ours: null, beside: 'c_attn' },
 
   // The book
-  { theirs: 'att', ours: 'attn' },
-  { theirs: 'W_query', ours: 'c_attn', weight: '[out, in]', third: 0 },
-  { theirs: 'W_key', ours: 'c_attn', weight: '[out, in]', third: 1 },
-  { theirs: 'W_value', ours: 'c_attn', weight: '[out, in]', third: 2 },
+  { theirs: 'att', ours: 'attn', writes: 'book' },
+  { theirs: 'W_query', ours: 'c_attn', weight: '[out, in]', part: 0, writes: 'book' },
+  { theirs: 'W_key', ours: 'c_attn', weight: '[out, in]', part: 1, writes: 'book' },
+  { theirs: 'W_value', ours: 'c_attn', weight: '[out, in]', part: 2, writes: 'book' },
   { theirs: 'qkv', ours: 'c_attn', weight: '[out, in]' },
-  { theirs: 'out_proj', ours: 'c_proj', weight: '[out, in]' },
+  { theirs: 'out_proj', ours: 'c_proj', weight: '[out, in]', writes: 'book' },
   { theirs: 'proj', ours: 'c_proj', weight: '[out, in]' },
   { theirs: 'mask', ours: null, beside: 'c_attn' },
 
@@ -54,30 +59,71 @@ const ROWS: readonly Row[] = [
   { theirs: 'blocks', ours: 'trf_blocks', weight: '[out, in]' },
   { theirs: 'ln1', ours: 'norm1' },
   { theirs: 'ln2', ours: 'norm2' },
-  { theirs: 'query', ours: 'c_attn', third: 0, beside: 'c_attn' },
-  { theirs: 'key', ours: 'c_attn', third: 1, beside: 'c_attn' },
-  { theirs: 'value', ours: 'c_attn', third: 2, beside: 'c_attn' },
+  { theirs: 'query', ours: 'c_attn', part: 0, beside: 'c_attn' },
+  { theirs: 'key', ours: 'c_attn', part: 1, beside: 'c_attn' },
+  { theirs: 'value', ours: 'c_attn', part: 2, beside: 'c_attn' },
   { theirs: 'mlp', ours: 'ff.layers' },
   { theirs: 'head', ours: 'out_head' },
 
   // PyTorch's norms
-  { theirs: 'weight', ours: 'scale' },
-  { theirs: 'bias', ours: 'shift' },
+  { theirs: 'weight', ours: 'scale', writes: 'gpt2' },
+  { theirs: 'bias', ours: 'shift', writes: 'gpt2' },
   { theirs: 'num_batches_tracked', ours: null, beside: 'running_mean' },
 ]
+
+export const TOKENS = 'tok_emb.weight'
+export const HEAD = 'out_head.weight'
+
+const BLOCK = [
+  'norm1.scale',
+  'norm1.shift',
+  'attn.c_attn.weight',
+  'attn.c_attn.bias',
+  'attn.c_proj.weight',
+  'attn.c_proj.bias',
+  'norm2.scale',
+  'norm2.shift',
+  'ff.layers.0.weight',
+  'ff.layers.0.bias',
+  'ff.layers.2.weight',
+  'ff.layers.2.bias',
+]
+
+/** The names of a GPTModel's tensors in its state dict. Biases and the head may be missing there. */
+export const gptNames = (nLayers: number): string[] => [
+  TOKENS,
+  'pos_emb.weight',
+  'final_norm.scale',
+  'final_norm.shift',
+  HEAD,
+  ...Array.from({ length: nLayers }, (_, i) => BLOCK.map((name) => `trf_blocks.${i}.${name}`)).flat(),
+]
+
+/**
+ * The names under which others have a tensor of ours.
+ *
+ * @param ours one of `gptNames`
+ * @returns one name, or those of query, key and value
+ */
+export function theirNames(ours: string, writes: 'gpt2' | 'book'): string[] {
+  const rows = ROWS.filter((row) => row.writes === writes)
+  const renamed = [0, 1, 2].map((part) =>
+    rows
+      .filter((row) => (row.part ?? part) === part)
+      .reduce((name, { ours, theirs }) => `.${name}.`.replace(`.${ours}.`, `.${theirs}.`).slice(1, -1), ours),
+  )
+  const prefix = writes === 'gpt2' && ours !== HEAD ? 'transformer.' : ''
+  return [...new Set(renamed)].map((name) => prefix + name)
+}
 
 /** What torch.compile, FSDP, activation checkpoints, DataParallel and LoRA put into the names of what they wrap. */
 const WRAPPER = /^(_orig_mod|_(fsdp|checkpoint)_wrapped_module|module|base_layer)$/
 
-/** A name without the parts of wrappers. */
-export const unwrapped = (name: string): string =>
+const withoutWrappers = (name: string): string =>
   name
     .split('.')
     .filter((part) => !WRAPPER.test(part))
     .join('.')
-
-export const TOKENS = 'tok_emb.weight'
-export const HEAD = 'out_head.weight'
 
 /**
  * An embedding in a file. What stands before its name, such as `transformer.`, stands before all names there. A
@@ -86,7 +132,19 @@ export const HEAD = 'out_head.weight'
 const EMBEDDING = /^((?:[^.]+\.){0,20})(?:wte|wpe|tok_emb)\.weight$/
 
 /** Whether this name in a file is that of a GPT's embedding. */
-export const isEmbedding = (theirs: string): boolean => EMBEDDING.test(unwrapped(theirs))
+export const isEmbedding = (theirs: string): boolean => EMBEDDING.test(withoutWrappers(theirs))
+
+/** The number of blocks of a GPT that has these names in a file. */
+export const countBlocks = (theirs: readonly string[]): number =>
+  new Set(
+    theirs.flatMap(
+      (name) => /(?:^|\.)(?:h|trf_blocks|blocks)\.(\d+)\./.exec(withoutWrappers(name))?.[1] ?? [],
+    ),
+  ).size
+
+/** Whether these are the names of minGPT before 2022. */
+export const isOldMinGPT = (theirs: readonly string[]): boolean =>
+  theirs.some((name) => /(^|\.)blocks\.0\.attn\.key\.weight$/.test(withoutWrappers(name)))
 
 /** The words for a model in a file that has more beside it, such as an average of its weights. */
 const MODELS = ['model', 'model_state_dict', 'module', 'state_dict', 'transformer']
@@ -102,65 +160,67 @@ export function modelAmong(what: string, paths: readonly string[]): string {
   const all = paths.map((path) => path.split('.'))
   const shared = all[0].findIndex((part, i) => all.some((parts) => parts[i] !== part))
   const named = paths.filter((_, i) => all[i].slice(shared).every((part) => MODELS.includes(part)))
-  const [one, ...others] = paths.length === 1 ? paths : named
-  if (one !== undefined && others.length === 0) return one
+  const [first, ...others] = paths.length === 1 ? paths : named
+  if (first !== undefined && others.length === 0) return first
   throw fail('VALUE', what, 'have one GPT, or one named model, module or state_dict', listed(paths))
 }
 
 /** Our tensor that a name stands for. */
 interface Found {
+  /** our name */
   name: string
   weight?: Row['weight']
-  third?: Row['third']
+  part?: Part
 }
 
 /** Our names, part by part. */
 type Tree = Map<string, Tree>
 
-/** Finds our name for a name in a file. */
-export class Names {
-  #own: ReadonlySet<string>
-  #tree: Tree = new Map()
-  /** without the parts of wrappers */
-  #prefix: readonly string[] = []
-
-  /**
-   * @param what the argument that is the file, for errors
-   * @param own our names
-   * @param theirs all names in the file
-   * @throws {GptLayersError} VALUE for several GPTs, unless one is named as the model
-   */
-  constructor(what: string, own: readonly string[], theirs: readonly string[]) {
-    this.#own = new Set(own)
-    for (const name of own) {
-      let tree = this.#tree
-      for (const part of name.split('.')) {
-        const inside = tree.get(part) ?? new Map()
-        tree.set(part, inside)
-        tree = inside
-      }
+/**
+ * Makes the function that finds our name for a name in a file: null for a tensor to be ignored, undefined for
+ * one that is unknown.
+ *
+ * @param what the argument that is the file, for errors
+ * @param own our names
+ * @param theirs all names in the file
+ * @throws {GptLayersError} VALUE for several GPTs, unless one is named as the model
+ */
+export function finderOf(
+  what: string,
+  own: readonly string[],
+  theirs: readonly string[],
+): (name: string) => Found | null | undefined {
+  const isOwn = new Set(own)
+  const tree: Tree = new Map()
+  for (const name of own) {
+    let inside = tree
+    for (const part of name.split('.')) {
+      const next = inside.get(part) ?? new Map()
+      inside.set(part, next)
+      inside = next
     }
-    if (!this.#own.has(TOKENS) || theirs.some((name) => this.find(name)?.name === TOKENS)) return
-    const prefixes = new Set(
-      theirs.flatMap((name) => EMBEDDING.exec(unwrapped(name))?.[1].slice(0, -1) ?? []),
-    )
-    if (prefixes.size > 0) this.#prefix = modelAmong(what, [...prefixes]).split('.')
   }
-
-  /**
-   * @returns null for a tensor to be ignored, undefined for one that is unknown
-   */
-  find(theirs: string): Found | null | undefined {
-    const parts = theirs.split('.')
-    if (this.#own.has(theirs)) return findIn(this.#tree, parts, [])
+  /** What stands before all names in the file, without the parts of wrappers. */
+  let prefix: readonly string[] = []
+  function find(name: string): Found | null | undefined {
+    const parts = name.split('.')
+    if (isOwn.has(name)) return { name }
     if (parts.length > 64) return undefined // a hostile name may have millions
-    // The head has a part of the prefix only: transformer.wte.weight, lm_head.weight.
-    for (let prefix = this.#prefix; ; prefix = prefix.slice(0, -1)) {
-      const rest = below(parts, prefix)
-      const found = rest ? findIn(this.#tree, rest, []) : undefined
-      if (found !== undefined || prefix.length === 0) return found
+    // The head has the first parts of the prefix only: transformer.wte.weight, lm_head.weight.
+    for (let length = prefix.length; length >= 0; length--) {
+      const rest = below(parts, prefix.slice(0, length))
+      const found = rest ? findIn(tree, rest, []) : undefined
+      if (found !== undefined) return found
     }
+    return undefined
   }
+  if (isOwn.has(TOKENS) && !theirs.some((name) => find(name)?.name === TOKENS)) {
+    const prefixes = new Set(
+      theirs.flatMap((name) => EMBEDDING.exec(withoutWrappers(name))?.[1].slice(0, -1) ?? []),
+    )
+    if (prefixes.size > 0) prefix = modelAmong(what, [...prefixes]).split('.')
+  }
+  return find
 }
 
 /** The parts of a name after a prefix, which has no parts of wrappers; null for a name without that prefix. */
@@ -184,7 +244,7 @@ function findIn(tree: Tree, theirs: readonly string[], path: readonly string[]):
   const own = tree.get(first)
   const found = own && findIn(own, rest, [...path, first])
   if (found !== undefined) return found
-  for (const { theirs, ours, beside, ...how } of ROWS) {
+  for (const { theirs, ours, beside, writes, ...how } of ROWS) {
     if (theirs !== first || (beside !== undefined && !tree.has(beside))) continue
     if (ours === null) {
       if (rest.length === 0) return null
@@ -199,7 +259,7 @@ function findIn(tree: Tree, theirs: readonly string[], path: readonly string[]):
 }
 
 /** A tensor of a file or of a dict. */
-export interface Info {
+export interface TensorInfo {
   name: string
   /** as safetensors has it, such as F32 or I8 */
   dtype: string
@@ -212,24 +272,24 @@ export interface Info {
 export const SCALE = '_scale'
 
 /** A tensor of ours, and the tensor of a file that has its values. */
-export interface Place {
+export interface Match {
   /** our name */
   name: string
   target: Tensor
-  info: Info
-  /** its scales, where it is an int8 weight */
-  scale: Info | null
+  info: TensorInfo
+  /** the scales of an int8 weight */
+  scale: TensorInfo | null
   /** whether the file has the matrix transposed */
   transposed: boolean
-  /** which third of our outputs it is; null for all */
-  third: 0 | 1 | 2 | null
+  /** which part of c_attn the file's tensor is; null for a whole tensor */
+  part: Part | null
 }
 
 /** A tensor of the file, and how it was found. */
-type Source = Omit<Found, 'name'> & { info: Info }
+type Source = Omit<Found, 'name'> & { info: TensorInfo }
 
 /**
- * Where the values of each tensor of a layer are. A tensor with two names may have two places.
+ * Finds the values of each tensor of a layer. A tensor with two names may have two matches.
  *
  * @param own the layer's state dict
  * @param matrices the layer's
@@ -240,88 +300,83 @@ type Source = Omit<Found, 'name'> & { info: Info }
  * @throws {GptLayersError} VALUE for a name that is missing, unknown or there twice; UNSUPPORTED for integers
  *   without scales
  */
-export function placesOf(
+export function matchNames(
   own: Record<string, Tensor>,
   matrices: Matrices,
   what: string,
-  infos: readonly Info[],
+  infos: readonly TensorInfo[],
   strict: boolean,
-): { places: Place[]; missing: string[]; unknown: string[] } {
+): { matches: Match[]; missing: string[]; unknown: string[] } {
   const theirs = infos.map(({ name }) => name)
-  const names = new Names(what, Object.keys(own), theirs)
-  /** By our name; a third by our name and its number, scales by our name and SCALE. */
-  const found: Map<string, Source> = new Map()
+  const find = finderOf(what, Object.keys(own), theirs)
+  /** By our name; a part by our name and its number, scales by our name and SCALE. */
+  const sources: Map<string, Source> = new Map()
   const unknown: string[] = []
   for (const info of infos) {
-    const source = names.find(info.name)
-    if (source === null) continue
-    if (source) dropBatch(source, info)
-    const weight = info.name.endsWith(SCALE) ? names.find(info.name.slice(0, -SCALE.length))?.name : undefined
-    let key = weight + SCALE
-    if (source) key = source.name + (source.third ?? '')
-    else if (weight === undefined || !matrices.has(own[weight])) {
+    const found = find(info.name)
+    if (found === null) continue
+    if (found) dropBatch(found, info)
+    const weight = info.name.endsWith(SCALE) ? find(info.name.slice(0, -SCALE.length))?.name : undefined
+    const isScale = !found && weight !== undefined && matrices.has(own[weight])
+    if (!found && !isScale) {
       unknown.push(info.name)
       continue
     }
-    const parts = source?.third === undefined ? [0, 1, 2].map((third) => key + third) : [source.name]
-    const other = [key, ...parts].flatMap((one) => found.get(one) ?? [])[0]
+    const key = found ? found.name + (found.part ?? '') : weight + SCALE
+    const whole = found?.part === undefined ? key : found.name
+    const parts = found?.part === undefined ? [0, 1, 2].map((part) => key + part) : []
+    const other = [key, whole, ...parts].flatMap((name) => sources.get(name) ?? [])[0]
     if (other) {
-      throw fail(
-        'VALUE',
-        what,
-        `have ${key} once`,
-        `${shortName(other.info.name)} and ${shortName(info.name)}`,
-      )
+      const names = `${shortName(other.info.name)} and ${shortName(info.name)}`
+      throw fail('VALUE', what, `have ${key} once`, names)
     }
-    found.set(key, { ...source, info })
+    sources.set(key, { ...found, info })
   }
 
-  const order = orderOf(found, own)
-  function place(name: string, from: string, third: Place['third'] = null): Place[] {
-    const source = found.get(from + (third ?? ''))
-    const scale = found.get(from + SCALE)?.info ?? null
+  const order = orderOf(sources, own)
+  function match(name: string, from: string, part: Part | null = null): Match[] {
+    const source = sources.get(from + (part ?? ''))
+    const scale = sources.get(from + SCALE)?.info ?? null
     if (source) {
       if (scale === null) checkFloats(source.info, own[name])
       const matrix = matrices.get(own[name])
       const transposed = matrix !== undefined && isTransposed(name, source, order, matrix.transposed, scale)
-      return [{ name, target: own[name], info: source.info, scale, transposed, third }]
+      return [{ name, target: own[name], info: source.info, scale, transposed, part }]
     }
     if (scale === null || Object.hasOwn(own, from + SCALE)) return []
     throw fail('VALUE', what, `have ${from}, int8`, `only ${shortName(scale.name)}`)
   }
-  const seen: Set<Tensor> = new Set()
+  const matched: Set<Tensor> = new Set()
   const missing: string[] = []
   const absent: string[] = []
-  const places = Object.entries(own).flatMap(([name, target]) => {
-    let all = place(name, name)
+  const matches = Object.entries(own).flatMap(([name, target]) => {
+    let all = match(name, name)
     if (all.length === 0) {
-      all = ([0, 1, 2] as const).flatMap((third) => place(name, name, third))
+      all = ([0, 1, 2] as const).flatMap((part) => match(name, name, part))
       if (all.length % 3 !== 0) missing.push(name)
     }
     // GPT-2's file has no head: the head shares the token embedding's weight.
-    if (all.length === 0 && name === HEAD && !seen.has(target)) all = place(name, TOKENS)
-    if (all.length > 0) seen.add(target)
+    if (all.length === 0 && name === HEAD && !matched.has(target)) all = match(name, TOKENS)
+    if (all.length > 0) matched.add(target)
     else absent.push(name)
     return all
   })
-  missing.push(...absent.filter((name) => !seen.has(own[name]))) // a tied weight may come under either name
+  missing.push(...absent.filter((name) => !matched.has(own[name]))) // a tied weight may come under either name
   if (strict && missing.length > 0) throw lacks(what, missing, unknown.length > 0 ? unknown : theirs)
   if (strict && unknown.length > 0) {
     throw fail('VALUE', what, 'have no other tensors, or come with strict: false', listed(unknown))
   }
-  return { places, missing, unknown }
+  return { matches, missing, unknown }
 }
 
 /** Drops the first axis of minGPT's positions, [1, contextLength, embDim]. */
-export function dropBatch(found: Found, info: Info): void {
+export function dropBatch({ name }: Found, info: TensorInfo): void {
   const [batch, ...shape] = info.shape
-  if (found.name === 'pos_emb.weight' && shape.length === 2 && batch === 1) info.shape = shape
+  if (name === 'pos_emb.weight' && shape.length === 2 && batch === 1) info.shape = shape
 }
 
-/**
- * A weight of integers needs scales, or it would be 100 times too large. A buffer may have exact integers.
- */
-function checkFloats({ name, dtype }: Info, { isParameter }: Tensor): void {
+/** A weight of integers needs scales, or it would be 100 times too large. A buffer may have exact integers. */
+function checkFloats({ name, dtype }: TensorInfo, { isParameter }: Tensor): void {
   if (dtype.includes('F') || (dtype !== 'I8' && !isParameter)) return
   const short = shortName(name)
   const expected = `have floats, or be a weight with scales in ${short}${SCALE}`
@@ -340,10 +395,11 @@ interface Order {
   isOther: boolean
 }
 
-function orderOf(found: ReadonlyMap<string, Source>, own: Record<string, Tensor>): Order {
+/** The order that the shape of c_attn tells, or that of the first feed-forward layer. */
+function orderOf(sources: ReadonlyMap<string, Source>, own: Record<string, Tensor>): Order {
   for (const end of ['c_attn.weight', 'layers.0.weight']) {
-    for (const [name, { info, weight }] of found) {
-      if (!name.endsWith(end) || found.has(name + SCALE)) continue
+    for (const [name, { info, weight }] of sources) {
+      if (!name.endsWith(end) || sources.has(name + SCALE)) continue
       const [rows, cols] = info.shape
       const [ownRows, ownCols] = own[name].shape
       if (end === 'c_attn.weight') {
@@ -361,7 +417,7 @@ function isTransposed(
   source: Source,
   order: Order,
   isConv1D: boolean,
-  scale: Info | null,
+  scale: TensorInfo | null,
 ): boolean {
   if (scale !== null || source.weight === '[out, in]') return isConv1D
   if (source.weight === 'c_attn') return order.isLinear === isConv1D

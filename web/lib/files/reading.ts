@@ -1,6 +1,6 @@
 // What the readers of files have in common.
 
-import type { Info } from './names.ts'
+import type { TensorInfo } from './names.ts'
 import { MAX_AXES } from '../check.ts'
 import { GptLayersError } from '../errors.ts'
 import { type Sink, asMatrix, slabRows } from './rows.ts'
@@ -9,13 +9,13 @@ import { bytesOf, toFloat32, toInt8 } from './dtypes.ts'
 
 /** A file whose tensors are known, and whose values come next. */
 export interface TensorFile {
-  tensors: Info[]
+  tensors: TensorInfo[]
   /** what the file says about itself: the number of heads, for one. `config`: what a training script's settings say */
   stated: Record<string, unknown>
   /** how many bytes the file has up to the last value */
   byteLength: number
   /** Reads the values, in the order of the file. */
-  read: (sinkOf: (info: Info) => Sink | null) => Reading<void>
+  read: (sinkOf: (info: TensorInfo) => Sink | null) => Reading<void>
 }
 
 /**
@@ -65,7 +65,7 @@ export const isCount = (n: unknown): n is number =>
  * @param read gives exactly so many bytes
  */
 export function* readSlabs(
-  { name, dtype, shape }: Info,
+  { name, dtype, shape }: TensorInfo,
   { unit, isRaw, write }: Sink,
   read: (bytes: number) => Reading<Uint8Array>,
 ): Reading<void> {

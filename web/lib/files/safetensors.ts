@@ -27,7 +27,7 @@
 
 import { describe, shortName } from '../check.ts'
 import { fail } from '../errors.ts'
-import { type Info, SCALE } from './names.ts'
+import { type TensorInfo, SCALE } from './names.ts'
 import { checkTensor } from '../tensor/check.ts'
 import { int8Of, Int8Weight } from '../tensor/int8weight.ts'
 import type { Bytes } from '../typed.ts'
@@ -206,7 +206,7 @@ function printable(prefix: Uint8Array): string {
 }
 
 /** What the header says about a tensor. */
-interface Entry extends Info {
+interface Entry extends TensorInfo {
   /** the first byte, from the begin of the data */
   begin: number
   /** the byte after the last */

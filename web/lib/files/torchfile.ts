@@ -11,7 +11,7 @@
 // may be unknown: a descriptor after the data has it. The pickle says itself where it ends, and how long the
 // storages are.
 
-import type { Info } from './names.ts'
+import type { TensorInfo } from './names.ts'
 import { describe } from '../check.ts'
 import { fail } from '../errors.ts'
 import { isEmbedding, modelAmong } from './names.ts'
@@ -79,7 +79,7 @@ export function* readTorchTensors(what: string): Reading<TensorFile> {
 
 /** A tensor of the file under its name. */
 interface Named {
-  info: Info
+  info: TensorInfo
   view: TensorView
 }
 
@@ -207,7 +207,7 @@ function* readTorchFile(what: string) {
   const byteLength = [...storages.values()].reduce((sum, storage) => sum + sizeOf(storage), at)
 
   /** The numbers of a storage come once: all tensors that are views of it are written then. */
-  function* read(views: readonly Named[], sinkOf: (info: Info) => Sink | null): Reading<void> {
+  function* read(views: readonly Named[], sinkOf: (info: TensorInfo) => Sink | null): Reading<void> {
     const needed: Map<Storage, Named[]> = new Map()
     for (const one of views) {
       const others = needed.get(one.view.storage)
@@ -334,7 +334,7 @@ function* readText(what: string, entry: Entry, exactly: Exactly): Reading<string
 function* readStorage(
   storage: Storage,
   views: readonly Named[],
-  sinkOf: (info: Info) => Sink | null,
+  sinkOf: (info: TensorInfo) => Sink | null,
   exactly: Exactly,
 ): Reading<void> {
   const { dtype, length } = storage

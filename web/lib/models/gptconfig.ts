@@ -3,7 +3,17 @@
 import type { TransformerBlockConfig } from '../layers/transformerblock.ts'
 import { checkConfig, checkObject, describe, isPlainObject, shortName } from '../check.ts'
 import { fail } from '../errors.ts'
-import { type Info, dropBatch, HEAD, listed, Names, TOKENS, unwrapped } from '../files/names.ts'
+import {
+  type TensorInfo,
+  countBlocks,
+  dropBatch,
+  finderOf,
+  gptNames,
+  HEAD,
+  isOldMinGPT,
+  listed,
+  TOKENS,
+} from '../files/names.ts'
 
 export interface GPTModelConfig extends TransformerBlockConfig {
   /** the number of different tokens; ids are from 0 to vocabSize - 1 */
@@ -106,24 +116,6 @@ const GPT2_SIZES = [
   { embDim: 1600, nLayers: 48, nHeads: 25 },
 ]
 
-/** The names of the tensors of a GPTModel whose shapes, or presence, give its configuration. */
-const configTensors = (nLayers: number): string[] => [
-  TOKENS,
-  'pos_emb.weight',
-  HEAD,
-  ...Array.from({ length: nLayers }, (_, i) =>
-    [
-      'attn.c_attn.weight',
-      'attn.c_attn.bias',
-      'attn.c_proj.bias',
-      'ff.layers.0.weight',
-      'ff.layers.0.bias',
-      'norm1.scale',
-      'norm1.shift',
-    ].map((name) => `trf_blocks.${i}.${name}`),
-  ).flat(),
-]
-
 /**
  * The configuration of the GPT in a file.
  *
@@ -135,23 +127,21 @@ const configTensors = (nLayers: number): string[] => [
  *   the number of heads is unknown; SHAPE for a head for something else
  */
 export function configOf(
-  infos: readonly Info[],
+  infos: readonly TensorInfo[],
   stated: Record<string, unknown>,
   wanted: object = {},
   strict: boolean = true,
 ): GPTModelConfig {
   const given = readConfig('config', wanted)
   const theirs = infos.map(({ name }) => name)
-  const blocks = new Set(
-    theirs.flatMap((name) => /(?:^|\.)(?:h|trf_blocks|blocks)\.(\d+)\./.exec(unwrapped(name))?.[1] ?? []),
-  )
-  const names = new Names('source', configTensors(blocks.size), theirs)
+  const nLayers = countBlocks(theirs)
+  const find = finderOf('source', gptNames(nLayers), theirs)
   /** The tensors of the file by the ends of our names. */
-  const found: Map<string, Info> = new Map()
+  const found: Map<string, TensorInfo> = new Map()
   for (const info of infos) {
-    const source = names.find(info.name)
-    if (source) dropBatch(source, info)
-    const name = source?.name.replace(/^trf_blocks\.\d+\./, '')
+    const ours = find(info.name)
+    if (ours) dropBatch(ours, info)
+    const name = ours?.name.replace(/^trf_blocks\.\d+\./, '')
     if (name !== undefined && !found.has(name)) found.set(name, info)
   }
   const shapeOf = (name: string, expected: string) => {
@@ -178,7 +168,7 @@ export function configOf(
     vocabSize,
     contextLength,
     embDim,
-    nLayers: blocks.size,
+    nLayers,
     bias: ['attn.c_proj.bias', 'ff.layers.0.bias', 'norm1.shift'].some((name) => found.has(name)),
     qkvBias: found.has('attn.c_attn.bias'),
     hiddenDim: hidden[0] === embDim ? hidden[1] : hidden[0],
@@ -204,9 +194,7 @@ export function configOf(
   const isTied = isOther || !tokens || !head || (head.values !== undefined && head.values === tokens.values)
   const { nHeads = headsOf(sizes), tieWeights = isTied } = config
   // nanoGPT's GELU is the erf form, and minGPT's before 2022. Their files do not say so.
-  const isErf =
-    isNanoGPT || theirs.some((name) => /(^|\.)blocks\.0\.attn\.key\.weight$/.test(unwrapped(name)))
-  const { approximate = isErf ? 'none' : 'tanh' } = config
+  const { approximate = isNanoGPT || isOldMinGPT(theirs) ? 'none' : 'tanh' } = config
   return { ...sizes, ...config, nHeads, tieWeights, approximate } // config has all sizes that are known
 }
 

@@ -13,7 +13,7 @@ import { importTorchReader } from '../files/load.ts'
 import { readSafetensors } from '../files/safetensors.ts'
 import { type Input, type Sources, closeSources, openSources, orAborted } from '../files/bytes.ts'
 import { Module } from '../layers/module.ts'
-import { HEAD, lacks, placesOf, TOKENS } from '../files/names.ts'
+import { HEAD, lacks, matchNames, TOKENS } from '../files/names.ts'
 import { heap } from '../runtime/runtime.ts'
 import { temporary } from '../tensor/scope.ts'
 import { withMeta } from '../tensor/tensor.ts'
@@ -92,16 +92,16 @@ export async function loadPretrained<M extends Module & { ignored: readonly stri
     const sizes = configOf(infos, stated, config, strict)
     model = temporary(() => withMeta(() => new Model(sizes)))
     const [own, matrices] = [model.stateDict(), Module.int8Matrices(model)]
-    const { places, missing, unknown } = placesOf(own, matrices, 'source', infos, strict)
+    const { matches, missing, unknown } = matchNames(own, matrices, 'source', infos, strict)
     // A head for classes, which chapter 6 of the book puts in place of the one for tokens.
-    const head = places.find(({ name, info, target }) => name === HEAD && info.shape[0] !== target.shape[0])
+    const head = matches.find(({ name, info, target }) => name === HEAD && info.shape[0] !== target.shape[0])
     if (head) {
-      places.splice(places.indexOf(head), 1)
+      matches.splice(matches.indexOf(head), 1)
       unknown.push(head.info.name)
       if (own[HEAD] !== own[TOKENS]) missing.push(HEAD)
     }
     if (missing.length > 0) throw lacks('source', missing, unknown)
-    const loader = new Loader(memory, matrices, places, dtype)
+    const loader = new Loader(memory, matrices, matches, dtype)
     loader.begin()
     try {
       for (const [i, file] of files.entries()) await inputs[i].run(file.read((info) => loader.writes(info)))

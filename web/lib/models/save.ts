@@ -7,7 +7,7 @@ import { fail } from '../errors.ts'
 import { GELU } from '../layers/gelu.ts'
 import { LayerNorm } from '../layers/layernorm.ts'
 import { firstNames, Module } from '../layers/module.ts'
-import { listed } from '../files/names.ts'
+import { gptNames, HEAD, listed, theirNames, TOKENS } from '../files/names.ts'
 import type { Bytes } from '../typed.ts'
 import { GPTModel } from './gptmodel.ts'
 
@@ -87,59 +87,6 @@ function hyperparametersOf({ trfBlocks, finalNorm }: GPTModel): Hyperparameters 
   return isSame && eps !== null && approximate !== null ? { nHeads, eps, approximate } : null
 }
 
-/**
- * The names of a file that we write: for each of our names that differs there, the name in the file. `W_*` stands
- * for W_query, W_key and W_value.
- */
-interface Layout {
-  outside: Readonly<Record<string, string>>
-  /** what stands before the number of a block */
-  blocks: string
-  inside: Readonly<Record<string, string>>
-  /** whether the matrices in blocks are [in, out] */
-  isConv1D: boolean
-}
-
-/** transformers' GPT2LMHeadModel. Without lm_head the head is tied. */
-const GPT2: Layout = {
-  outside: {
-    'tok_emb.weight': 'transformer.wte.weight',
-    'pos_emb.weight': 'transformer.wpe.weight',
-    'final_norm.scale': 'transformer.ln_f.weight',
-    'final_norm.shift': 'transformer.ln_f.bias',
-    'out_head.weight': 'lm_head.weight',
-  },
-  blocks: 'transformer.h.',
-  inside: {
-    'norm1.scale': 'ln_1.weight',
-    'norm1.shift': 'ln_1.bias',
-    'attn.c_attn.weight': 'attn.c_attn.weight',
-    'attn.c_attn.bias': 'attn.c_attn.bias',
-    'attn.c_proj.weight': 'attn.c_proj.weight',
-    'attn.c_proj.bias': 'attn.c_proj.bias',
-    'norm2.scale': 'ln_2.weight',
-    'norm2.shift': 'ln_2.bias',
-    'ff.layers.0.weight': 'mlp.c_fc.weight',
-    'ff.layers.0.bias': 'mlp.c_fc.bias',
-    'ff.layers.2.weight': 'mlp.c_proj.weight',
-    'ff.layers.2.bias': 'mlp.c_proj.bias',
-  },
-  isConv1D: true,
-}
-
-/** The book's GPTModel, where it has other names than ours. Its head is a weight of its own. */
-const BOOK: Layout = {
-  outside: {},
-  blocks: 'trf_blocks.',
-  inside: {
-    'attn.c_attn.weight': 'att.W_*.weight',
-    'attn.c_attn.bias': 'att.W_*.bias',
-    'attn.c_proj.weight': 'att.out_proj.weight',
-    'attn.c_proj.bias': 'att.out_proj.bias',
-  },
-  isConv1D: false,
-}
-
 /** What no shape tells, of all blocks; null where the blocks differ, or layers were replaced. */
 interface Hyperparameters {
   nHeads: number
@@ -184,49 +131,45 @@ const metadataOf = ({ nHeads, eps, approximate }: Hyperparameters): Record<strin
 })
 
 /**
- * The tensors of a GPT as others have them. A bias that the model lacks and theirs has is zeros.
+ * The tensors of a GPT as others have them. A bias that the model lacks is zeros, a norm's scale is ones.
  *
  * @throws {GptLayersError} VALUE for a model with other tensors than GPT-2's; UNSUPPORTED for int8 weights
  */
 function entriesFor(model: GPTModel, names: 'gpt2' | 'book', dtype: FloatDtype): Written[] {
   const own = model.stateDict()
-  const matrices = Module.int8Matrices(model)
-  const { outside, blocks, inside, isConv1D } = names === 'gpt2' ? GPT2 : BOOK
-  const theirs = new Map(Object.keys(GPT2.outside).map((name) => [name, outside[name] ?? name]))
-  for (const i of model.trfBlocks.keys()) {
-    for (const name of Object.keys(GPT2.inside))
-      theirs.set(`trf_blocks.${i}.${name}`, `${blocks}${i}.${inside[name] ?? name}`)
-  }
-  const others = Object.keys(own).filter((name) => !theirs.has(name))
+  const all = gptNames(model.trfBlocks.length)
+  const others = Object.keys(own).filter((name) => !all.includes(name))
   if (others.length > 0)
     throw fail('VALUE', 'names', "be 'ours' for this model", `'${names}', which has no ${listed(others)}`)
-  const int8 = Object.keys(own).find((name) => own[name].int8Weight)
-  if (int8) throw fail('UNSUPPORTED', 'names', "be 'ours' for int8 weights", `'${names}'`)
-  if (names === 'gpt2' && own['out_head.weight'] === own['tok_emb.weight']) theirs.delete('out_head.weight')
-  return [...theirs].flatMap(([name, other]) => {
-    const tensor = Object.hasOwn(own, name) ? own[name] : null
-    const weight = own[name.replace(/bias$/, 'weight').replace(/shift$/, 'scale')]
-    const matrix = matrices.get(weight)
-    const [rows, cols = 1] = tensor?.shape ?? [matrix?.transposed ? weight.shape[1] : weight.shape[0]]
-    const isTurned = cols > 1 && name.startsWith('trf_blocks.') && matrix?.transposed !== isConv1D
-    const shape = isTurned ? [cols, rows] : (tensor?.shape ?? [rows])
-    const values = () => {
-      if (tensor === null) return new Float32Array(rows)
-      return isTurned ? turned(tensor.data, rows, cols) : tensor.data
+  if (isInt8(model)) throw fail('UNSUPPORTED', 'names', "be 'ours' for int8 weights", `'${names}'`)
+  const matrices = Module.int8Matrices(model)
+  const isTied = own[HEAD] === own[TOKENS]
+  return all.flatMap((name) => {
+    if (names === 'gpt2' && name === HEAD && isTied) return []
+    const theirs = theirNames(name, names)
+    if (!Object.hasOwn(own, name)) {
+      if (theirs.length > 1) return [] // the book's qkv_bias: false
+      const weight = own[name.replace(/bias$/, 'weight')]
+      const outputs = weight?.shape[matrices.get(weight)?.transposed ? 1 : 0] ?? model.embDim
+      const values = new Float32Array(outputs).fill(name.endsWith('scale') ? 1 : 0)
+      return [floatEntry(theirs[0], [outputs], dtype, () => values)]
     }
-    if (!other.includes('W_*')) return [floatEntry(other, shape, dtype, values)]
-    if (tensor === null) return [] // qkv_bias: false
-    const third = shape[0] / 3
-    return ['W_query', 'W_key', 'W_value'].map((part, i) => {
-      const size = tensor.size / 3
-      const ofThird = () => values().subarray(i * size, (i + 1) * size)
-      return floatEntry(other.replace('W_*', part), [third, ...shape.slice(1)], dtype, ofThird)
-    })
+    const tensor = own[name]
+    const matrix = name.startsWith('trf_blocks.') ? matrices.get(tensor) : undefined
+    const isTransposed = matrix !== undefined && matrix.transposed !== (names === 'gpt2')
+    const [rows, ...cols] = isTransposed ? [...tensor.shape].reverse() : tensor.shape
+    const values = () => (isTransposed ? transpose(tensor.data, cols[0]) : tensor.data)
+    const size = tensor.size / theirs.length
+    return theirs.map((other, i) =>
+      floatEntry(other, [rows / theirs.length, ...cols], dtype, () =>
+        values().subarray(i * size, (i + 1) * size),
+      ),
+    )
   })
 }
 
-/** The transpose of a matrix. */
-function turned(values: Float32Array, rows: number, cols: number): Float32Array {
+function transpose(values: Float32Array, rows: number): Float32Array {
+  const cols = values.length / rows
   const result = new Float32Array(values.length)
   for (let c = 0; c < cols; c++) for (let r = 0; r < rows; r++) result[c * rows + r] = values[r * cols + c]
   return result
