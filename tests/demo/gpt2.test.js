@@ -330,7 +330,7 @@ pageTest('reading is cancelled midway: the stories go on, and another file can b
   await page.evaluate(() => {
     const { postMessage } = Worker.prototype
     Worker.prototype.postMessage = function (message, /** @type {any} */ options) {
-      if (message.path?.[0] !== 'use') return postMessage.call(this, message, options)
+      if (message.path?.[0] !== 'read') return postMessage.call(this, message, options)
       Worker.prototype.postMessage = postMessage // the file does not come to its worker
     }
   })

@@ -10,6 +10,7 @@ import {
   field,
   focus,
   near,
+  openAll,
   openLayer,
   press,
   test,
@@ -185,3 +186,11 @@ for (const query of [
       await page.close()
     }
   })
+
+test('all sections ask one GPT, in one worker', async () => {
+  const { page } = await site.open()
+  await openAll(page)
+  const workers = page.workers().map((worker) => new URL(worker.url()).pathname.split('/').at(-1) ?? '')
+  assert.equal(workers.filter((name) => !name.startsWith('training')).length, 1, workers.join(', '))
+  await page.close()
+})

@@ -287,7 +287,7 @@ test('a model that was kept wrongly is fetched anew', async () => {
   const first = await open(context, address, { ready: '.section' })
   await waitInPage(first.page, () => navigator.serviceWorker.controller !== null)
   await first.page.waitForSelector('.figure[aria-busy=false]')
-  const worker = first.page.workers().find((worker) => worker.url().includes('stories.worker'))
+  const worker = first.page.workers().find((worker) => worker.url().includes('gpt.worker'))
   const url = await worker?.evaluate(
     () =>
       performance.getEntriesByType('resource').find(({ name }) => /model-.*\.safetensors$/.test(name))?.name,

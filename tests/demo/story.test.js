@@ -431,14 +431,16 @@ describe('a story without it', { concurrency: 2 }, () => {
   }
 })
 
-/** Notes what the page asks of its workers; in the page. */
+/** Notes what the page asks of its workers, and of the texts in them; in the page. */
 function noteCalls() {
   /** @type {string[]} */
   const calls = []
   Object.assign(window, { calls })
-  const post = Worker.prototype.postMessage
-  Worker.prototype.postMessage = function (/** @type {any[]} */ ...all) {
-    if (all[0]?.path) calls.push(all[0].path.join('.'))
-    return Reflect.apply(post, this, all)
+  for (const { prototype } of [Worker, MessagePort]) {
+    const post = prototype.postMessage
+    prototype.postMessage = function (/** @type {any[]} */ ...all) {
+      if (all[0]?.path) calls.push(all[0].path.join('.'))
+      return Reflect.apply(post, this, all)
+    }
   }
 }

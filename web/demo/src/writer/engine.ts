@@ -156,6 +156,8 @@ export class Engine {
   /** Before and after each norm, for the last token of the last forward. */
   #rows: Float32Array
   #settings: Settings
+  /** Ends the watching of the norms. */
+  #ends: (() => void)[] = []
   /** How many tokens were given: the start token and the prompt. */ #promptLength = 0
   /** The run with all norms. */
   with: Run
@@ -186,11 +188,12 @@ export class Engine {
       ])
       const choices: Record<string, Module> = { norm, ...Object.fromEntries(replacements) }
       for (const layer of Object.values(choices)) {
-        layer.onForward(({ input, output }) => {
+        const stop = layer.onForward(({ input, output }) => {
           const last = (x: Tensor) => x.data.subarray(x.size - width)
           this.#rows.set(last(input as Tensor), 2 * i * width)
           this.#rows.set(last(output), (2 * i + 1) * width)
         })
+        this.#ends.push(stop)
       }
       return choices
     })
@@ -204,6 +207,13 @@ export class Engine {
       from: 0,
     }
     this.with = new Run(this.#newCache())
+  }
+
+  /** Leaves the model to other engines. */
+  dispose() {
+    for (const end of this.#ends) end()
+    this.with.cache.dispose()
+    this.without?.cache.dispose()
   }
 
   /** What the page needs to know of the model. */

@@ -2,10 +2,12 @@
 
 import { messageOf } from '../errors.ts'
 import { whenSeen } from '../near.ts'
-import { callback, inWorker, stop, type Remote } from '../remote.ts'
+import { callback, type Remote } from '../remote.ts'
 import type { Settings } from './engine.ts'
+import type { Source } from './gpt.worker.ts'
+import { startGpt, storiesGpt, type Gpt } from './gpt.ts'
 import type { Report } from './report.ts'
-import type { Source, WriterWorker } from './writer.worker.ts'
+import type { Text } from './text.ts'
 
 export class Writer {
   /** What there is to see; a recording until the model is there. */
@@ -22,16 +24,16 @@ export class Writer {
   /** Why the text does not begin as it should; '' if it does, and once the next one begins. */
   refused = $state('')
 
-  /** The worker that writes. */
-  #worker: Remote<WriterWorker> | null = null
+  /** Who writes, and the text. */
+  #gpt: Gpt | null = null
+  #text: Remote<Text> | null = null
   /** Ends the `use` that is running. */
   #abandon: (() => void) | null = null
-  /** How often the worker was given settings. */ #sets = 0
+  /** How often the text was given settings. */ #sets = 0
   #settings: Settings | null = null
-  /** How many norms the model has. */ #norms = 0
   /** How many words after the prompt are written at once. */ #words = 0
-  /** Whether the section is on the screen. */ #seen = false
-  /** Whether the worker has the settings. */ #ready = false
+  /** The elements on the screen that show the text. */ #seen: Set<Element> = new Set()
+  /** Whether the text has the settings. */ #ready = false
 
   /** @param recording is shown until the model writes; without one `report` is empty until `live` */
   constructor(recording?: Report) {
@@ -39,38 +41,41 @@ export class Writer {
   }
 
   /**
-   * Writes while an element is on the screen; the worker starts when it is first seen.
+   * Writes while an element is on the screen; the GPT is fetched when one is first seen.
    *
-   * @returns ends the workers
+   * @returns ends it
    */
   watch(element: Element): () => void {
     const unwatch = whenSeen(element, (seen) => {
-      this.#seen = seen
-      if (seen && !this.#worker && !this.#abandon) this.tellStories()
+      if (seen) this.#seen.add(element)
+      else this.#seen.delete(element)
+      if (seen && !this.#text && !this.#abandon && !this.problem) this.tellStories()
       this.#move()
     })
     return () => {
       unwatch()
-      this.#abandon?.()
-      this.#end()
+      this.#seen.delete(element)
+      this.#move()
     }
   }
 
   #end() {
-    if (this.#worker) stop(this.#worker)
-    this.#worker = null
+    this.#text?.end().catch(() => {})
+    if (this.source === 'file') this.#gpt?.end()
+    this.#gpt = this.#text = null
     this.#ready = false
   }
 
-  /** Loads the stories' model and writes with it. If that fails, `problem` says why. */
+  /** Writes with the stories' model. If it cannot be loaded, `problem` says why. */
   tellStories() {
     this.#end()
     this.use({ name: 'stories' }).catch(() => {})
   }
 
   /**
-   * Loads another model in a new worker, then writes with it. Until then the previous model goes on writing. If
-   * loading fails and there is no previous model, the stories' model is loaded.
+   * Loads another model in a worker of its own, or takes the stories', then writes with it. Until then the
+   * previous model goes on writing. If loading fails and there is no previous model, the stories' model is
+   * loaded.
    */
   async use(
     source: Source,
@@ -78,40 +83,43 @@ export class Writer {
   ): Promise<Report['model']> {
     this.#abandon?.()
     this.problem = ''
-    const create = () => new Worker(new URL('./writer.worker.ts', import.meta.url), { type: 'module' })
-    let fail: (error: Error) => void = () => {}
-    const worker: Remote<WriterWorker> = inWorker(create, () => {
-      const problem = 'the worker could not be started'
-      fail(new Error(problem))
-      if (this.#worker !== worker) return
-      this.#end()
-      this.problem = problem
-    })
+    const own = source.name === 'file' ? source : null
+    const gpt = own ? startGpt() : storiesGpt()
     let abandoned = false
-    let model: Report['model']
+    let text: Remote<Text> | null = null
+    const begin = async () => {
+      if (own) await gpt.calls.read(own, onprogress && callback(onprogress))
+      return gpt.calls.text(callback((report: Report) => this.#text === text && this.#take(report)))
+    }
     try {
-      model = await new Promise((resolve, reject) => {
+      text = await new Promise<Remote<Text>>((resolve, reject) => {
         this.#abandon = () => {
           abandoned = true
           reject(new Error('cancelled'))
         }
-        fail = reject
-        worker.use(source, onprogress && callback(onprogress)).then(resolve, reject)
+        gpt.failed.catch(reject)
+        begin().then(resolve, reject)
       })
     } catch (error) {
-      stop(worker)
+      if (own) gpt.end()
       if (abandoned) throw error
       this.#abandon = null
-      if (source.name === 'file') this.#goOn()
+      if (own) this.#goOn()
       else this.problem = messageOf(error).replace(/\.$/, '')
       throw error
     }
     this.#abandon = null
     this.#end()
-    this.#worker = worker
-    worker.listen(callback((report: Report) => this.#take(report)))
+    this.#gpt = gpt
+    this.#text = text
     this.source = source.name
-    this.#norms = model.norms
+    gpt.failed.catch((error) => {
+      if (this.#gpt !== gpt) return
+      this.#gpt = this.#text = null
+      this.#ready = false
+      this.problem = messageOf(error)
+    })
+    const model = await text.model
     await this.#begin()
     return model
   }
@@ -125,12 +133,12 @@ export class Writer {
 
   /** Goes on with the model that writes; loads the stories' model where there is none. */
   #goOn() {
-    if (!this.#worker) this.tellStories()
+    if (!this.#text) this.tellStories()
   }
 
   /** Reads and writes characters: what the tokens of the reader's model are. */
   async spell(characters: string) {
-    await this.#worker?.spell(characters)
+    await this.#text?.spell(characters)
     await this.#begin()
   }
 
@@ -145,10 +153,9 @@ export class Writer {
   async set(settings: Settings, words = 0) {
     this.#settings = settings
     this.#words = words
-    if (!this.#worker) return // `use` will tell the worker
-    const off = Array.from({ length: this.#norms }, (_, i) => settings.off[i] ?? false)
+    if (!this.#text) return // `use` will set it
     const sets = ++this.#sets
-    const { prompt, refused } = await this.#worker.set({ ...settings, off }, words)
+    const { prompt, refused } = await this.#text.set(settings, words)
     if (sets !== this.#sets) return // the answer to later settings is on its way
     if (refused || prompt !== this.prompt) this.refused = refused
     this.prompt = prompt
@@ -164,13 +171,13 @@ export class Writer {
   /** Goes to a token of the text, and stops. */
   async goTo(at: number) {
     this.play(false)
-    if (this.#ready) await this.#worker?.goTo(at)
+    if (this.#ready) await this.#text?.goTo(at)
   }
 
   #move() {
     if (!this.#ready) return
-    if (this.wanted && this.#seen) this.#worker?.play()
-    else this.#worker?.pause()
+    if (this.wanted && this.#seen.size > 0) this.#text?.play()
+    else this.#text?.pause()
   }
 
   #take(report: Report) {
