@@ -544,18 +544,8 @@ function itemsOf(array) {
 /** @param {any} optimizer @returns {Tensor[]} its parameters, where nobody replaced them */
 export const parametersOf = ({ parameters }) => (Array.isArray(parameters) ? itemsOf(parameters) : [])
 
-/**
- * The tensors that an optimizer keeps. Those that its state dict has made of the options are freed.
- *
- * @param {any} optimizer
- * @returns {Tensor[]}
- */
-export const keptBy = (optimizer) =>
-  Object.entries(stateOf(optimizer) ?? {}).flatMap(([name, tensor]) => {
-    if (name.startsWith('state.')) return tensor
-    tensor.dispose()
-    return []
-  })
+/** @param {any} optimizer @returns {Tensor[]} the tensors that it keeps */
+export const keptBy = (optimizer) => Object.values(stateOf(optimizer) ?? {})
 
 /** @param {any} cache @returns {Tensor[]} its keys and values, which the package hides */
 export const tensorsOfCache = (cache) => cache.tensorsForScope

@@ -419,6 +419,20 @@ test('an Attention in two blocks cannot use a cache', () => {
   })
 })
 
+test('a cache has room for no more tokens than each Attention can see', () => {
+  gpt.scope(() => {
+    const own = new gpt.GPTModel(config).eval()
+    Reflect.set(own.trfBlocks[1], 'attn', new gpt.Attention({ ...config, contextLength: 3 }).eval())
+    const cache = own.newCache()
+    assert.equal(cache.maxTokens, 3)
+    own.forward([1, 2], { cache })
+    const full = /ids should end in at most 1 tokens \(the cache has 2 of 3\), got shape \[2\]$/
+    assertRefuses(() => own.forward([1, 2], { cache }), 'SHAPE', full)
+    const most = /newCache: maxTokens should be an integer from 1 to 3 \(contextLength\), got 4$/
+    assertRefuses(() => own.newCache({ maxTokens: 4 }), 'VALUE', most)
+  })
+})
+
 test('a cache too large for any memory is refused', () => {
   assertRefuses(() => model.newCache({ batchSize: 1e9 }), 'MEMORY', /^GPTModel.newCache: needs /)
 })

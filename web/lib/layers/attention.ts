@@ -23,7 +23,7 @@ import { recordKernel, records } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { Conv1D } from './conv1d.ts'
 import { drop, Dropout } from './dropout.ts'
-import { type CachePlace, KeyValueCache } from './kvcache.ts'
+import { KeyValueCache } from './kvcache.ts'
 import { type Context, type Returned, checkEvaluation, forwardPart, Module } from './module.ts'
 
 /** The kernels' batch, tokens, heads, size. */
@@ -244,7 +244,7 @@ export class Attention extends Module {
       const expected = 'false with a cache, which has no weights for earlier tokens'
       throw fail('UNSUPPORTED', 'returnWeights', `be ${expected}`, 'true')
     }
-    const place = cache === undefined ? null : Attention.#placeIn(this, cache, sizes)
+    if (cache !== undefined) checkEvaluation('cache', this)
     return temporary(() => {
       const weights = returnWeights ? Tensor.empty([...leading(x.shape, 2), nHeads, tokens, tokens]) : null
       // In noGrad, cProj's output takes the place of qkv: x, qkv and y are the peak of memory.
@@ -253,12 +253,8 @@ export class Attention extends Module {
         (qkv) => {
           checkSameShape("cAttn's output", qkv.shape, [...leading(x.shape, 1), 3 * embDim])
           const y = Tensor.empty(x.shape)
-          if (place === null) attend(y, qkv, weights, sizes, this.training ? this.dropRate : 0)
-          else {
-            const { kernel, keys, values, past, capacity, flags } = place
-            const [batch, , heads, size] = sizes
-            run(kernel, [y, keys, values, SCRATCH, qkv, batch, tokens, past, capacity, heads, size, ...flags])
-          }
+          if (cache !== undefined) KeyValueCache.attend(cache, this, y, qkv, sizes)
+          else attend(y, qkv, weights, sizes, this.training ? this.dropRate : 0)
           return y
         },
         (y) => forwardPart('cProj', cProj, y),
@@ -276,15 +272,5 @@ export class Attention extends Module {
     if (tokens !== undefined && tokens <= contextLength) return tokens
     const expected = `end in [tokens, ${embDim}] with at most ${contextLength} (contextLength) tokens`
     throw fail('SHAPE', 'x', expected, x.shape)
-  }
-
-  /** The place in the cache to which `forward` appends. */
-  static #placeIn(layer: Attention, cache: unknown, [batch, tokens]: Sizes): CachePlace {
-    checkEvaluation('cache', layer)
-    const place = KeyValueCache.placeOf(cache, layer, batch, tokens)
-    const end = place.past + tokens
-    if (end <= layer.contextLength) return place
-    const expected = `end with token ${layer.contextLength} (contextLength) at most`
-    throw fail('SHAPE', 'x', expected, `tokens up to ${end}`)
   }
 }

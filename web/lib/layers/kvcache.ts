@@ -1,7 +1,7 @@
 import type { Disposes } from '../typed.ts'
 import { checkChoice, checkInteger, checkOptions, checkSize, describe, nameMethods } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
-import { exports } from '../runtime/runtime.ts'
+import { exports, run, SCRATCH } from '../runtime/runtime.ts'
 import { isByDot } from '../tensor/int8weight.ts'
 import { temporary } from '../tensor/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
@@ -10,6 +10,7 @@ import { Tensor } from '../tensor/tensor.ts'
 interface Layer {
   readonly embDim: number
   readonly nHeads: number
+  readonly contextLength: number
 }
 
 export interface CacheOptions {
@@ -26,23 +27,6 @@ export interface CacheOptions {
    * each head, the largest magnitude / 127: less memory and time, and less exact
    */
   dtype?: 'float32' | 'int8'
-}
-
-/** A `forward` of the model with the cache. */
-type Pass = { tokens: number }
-
-/** Where an Attention keeps its keys and values, and the last forward in which it did. */
-type Place = { keys: Tensor; values: Tensor; pass: Pass | null }
-
-/** Where an Attention appends to. */
-export type CachePlace = {
-  keys: Tensor
-  values: Tensor
-  past: number
-  capacity: number
-  kernel: (typeof KERNELS)['float32' | 'int8']['forward']
-  /** the kernel's arguments after the sizes: for int8, which loop multiplies */
-  flags: number[]
 }
 
 /** The kernels of a cache: how many floats it has for a head, and attention with it. */
@@ -78,15 +62,13 @@ export class KeyValueCache {
   readonly maxTokens: number
   /** How keys and values are stored. */
   readonly dtype: 'float32' | 'int8'
+  /** The tokens of the first sequence. Each change makes a new array: `generate` sees it by that. @internal */
+  tokens: readonly number[] = []
   #model: object
-  #places: Map<Layer, Place>
-  /** The tokens of the first sequence. */
-  #ids: Int32Array
-  /** How often the tokens have changed. @internal */
-  version = 0
-  #length = 0
+  #layers: Map<Layer, { keys: Tensor; values: Tensor }>
   #disposed = false
-  #pass: Pass | null = null
+  /** In a `forward` of the model: how many tokens it appends, and the layers that have done so. */
+  #running: { count: number; done: Set<Layer> } | null = null
 
   /**
    * @internal
@@ -103,7 +85,7 @@ export class KeyValueCache {
   private constructor(model: { contextLength: number }, layers: readonly Layer[], options?: CacheOptions) {
     nameMethods(KeyValueCache)
     if (model === undefined) throw new GptLayersError('TYPE', 'KeyValueCache: make one with model.newCache()')
-    const { contextLength } = model
+    const contextLength = Math.min(model.contextLength, ...layers.map((layer) => layer.contextLength))
     const defaults = { batchSize: 1, maxTokens: contextLength, dtype: 'float32' }
     const { batchSize, maxTokens, dtype } = checkOptions(options, defaults)
     checkSize('batchSize', batchSize)
@@ -113,30 +95,22 @@ export class KeyValueCache {
     this.batchSize = batchSize
     this.maxTokens = maxTokens
     this.dtype = dtype
-    this.#ids = new Int32Array(maxTokens)
-    this.#places = temporary(
-      () =>
-        new Map(
-          layers.map((layer) => {
-            const { embDim, nHeads } = layer
-            const perHead = exports[KERNELS[dtype].cacheSize](maxTokens, embDim / nHeads) >>> 0
-            const make = () => Tensor.empty([batchSize * nHeads * perHead])
-            return [layer, { keys: make(), values: make(), pass: null }]
-          }),
-        ),
-    )
+    const newLayer = ({ embDim, nHeads }: Layer) => {
+      const perHead = exports[KERNELS[dtype].cacheSize](maxTokens, embDim / nHeads) >>> 0
+      const [keys, values] = [0, 1].map(() => Tensor.empty([batchSize * nHeads * perHead]))
+      return { keys, values }
+    }
+    this.#layers = temporary(() => new Map(layers.map((layer) => [layer, newLayer(layer)])))
   }
 
   /** The number of tokens in the cache, per sequence. */
   get length(): number {
-    return this.#length
+    return this.tokens.length
   }
 
   /** Whether the cache was disposed, or a scope has freed it. */
   get disposed(): boolean {
-    if (this.#disposed) return true
-    for (const { keys, values } of this.#places.values()) if (keys.disposed || values.disposed) return true
-    return false
+    return this.#disposed || this.tensorsForScope.some((tensor) => tensor.disposed)
   }
 
   /**
@@ -152,10 +126,9 @@ export class KeyValueCache {
    * cache.length // 2
    */
   truncate(n: number): void {
-    checkInteger('n', n, 0, this.#length, ' (length)')
+    checkInteger('n', n, 0, this.length, ' (length)')
     this.#checkUsable()
-    this.#length = n
-    this.version++
+    this.tokens = this.tokens.slice(0, n)
   }
 
   /** Frees the memory at once. Using the cache afterwards is an error; disposing again is not. */
@@ -172,15 +145,7 @@ export class KeyValueCache {
 
   /** For `scope`. @internal */
   get tensorsForScope(): Tensor[] {
-    return [...this.#places.values()].flatMap(({ keys, values }) => [keys, values])
-  }
-
-  /**
-   * @internal
-   * @returns a copy of the first sequence's tokens
-   */
-  tokens(): Int32Array {
-    return this.#ids.slice(0, this.#length)
+    return [...this.#layers.values()].flatMap(({ keys, values }) => [keys, values])
   }
 
   /**
@@ -188,97 +153,98 @@ export class KeyValueCache {
    * @returns a live cache of this model that no `forward` uses
    */
   static check(value: unknown, model: object): KeyValueCache {
-    if (!(value instanceof KeyValueCache)) {
-      throw fail('TYPE', 'cache', 'be a cache that model.newCache made', describe(value))
-    }
-    if (value.#model !== model) {
-      throw fail('VALUE', 'cache', 'come from this model', 'one of another')
-    }
-    value.#checkUsable()
-    return value
+    const cache = asCache(value)
+    if (cache.#model !== model) throw fail('VALUE', 'cache', 'come from this model', 'one of another')
+    cache.#checkUsable()
+    return cache
+  }
+
+  #checkUsable(): void {
+    if (this.disposed) throw disposedError()
+    if (this.#running === null) return
+    throw fail('VALUE', 'cache', 'be used by one forward at a time, got one that a forward is using')
   }
 
   /**
-   * Runs a `forward` of the model, which appends tokens to the cache. They count once it has succeeded.
+   * Runs a `forward` of the model, in which each Attention calls `attend`. The tokens count once it has
+   * succeeded.
    *
    * @internal
+   * @param cache checked
    * @param ids [batch, tokens]
    * @param shape the shape of ids, for an error
    * @throws {GptLayersError} SHAPE where the cache has another batch size or not enough room; what `fn`
    *   throws. After INTERNAL the cache is disposed: a thread that did not finish may still write into it
    */
   static append<T>(cache: KeyValueCache, ids: Int32Array, shape: readonly number[], fn: () => T): T {
-    const past = cache.#length
-    const [tokens] = shape.slice(-1)
-    const batch = ids.length / tokens
-    if (batch !== cache.batchSize) {
+    const [count] = shape.slice(-1)
+    if (ids.length / count !== cache.batchSize) {
       const expected = `have ${cache.batchSize} sequences (the cache's batchSize)`
       throw fail('SHAPE', 'ids', expected, shape)
     }
-    const room = cache.maxTokens - past
-    if (tokens > room) {
-      const expected = `end in at most ${room} tokens (the cache has ${past} of ${cache.maxTokens})`
+    const room = cache.maxTokens - cache.length
+    if (count > room) {
+      const expected = `end in at most ${room} tokens (the cache has ${cache.length} of ${cache.maxTokens})`
       throw fail('SHAPE', 'ids', expected, shape)
     }
-    cache.#pass = { tokens }
+    cache.#running = { count, done: new Set() }
     try {
       const result = fn()
-      cache.#ids.set(ids.subarray(0, tokens), past)
-      cache.#length = past + tokens
-      cache.version++
+      cache.tokens = [...cache.tokens, ...ids.subarray(0, count)]
       return result
     } catch (error) {
       if (error instanceof GptLayersError && error.code === 'INTERNAL') cache.dispose()
       throw error
     } finally {
-      cache.#pass = null
+      cache.#running = null
     }
   }
 
   /**
-   * Where a layer appends the keys and values of an input [batch, tokens, ...].
+   * Causal attention of new tokens, which see the tokens of the cache, too. Their keys and values are appended to
+   * the cache.
    *
    * @internal
    * @param value the cache in the context of an Attention's `forward`
+   * @param y [batch, tokens, heads · size], to be written
+   * @param qkv [batch, tokens, 3 · heads · size]
    */
-  static placeOf(value: unknown, layer: Layer, batch: number, tokens: number): CachePlace {
-    if (!(value instanceof KeyValueCache)) {
-      const expected = "a cache of the model's, passed on by the model's forward"
-      throw fail('TYPE', 'cache', `be ${expected}`, describe(value))
-    }
-    const pass = value.#pass
-    if (pass === null) {
+  static attend(
+    value: unknown,
+    layer: Layer,
+    y: Tensor,
+    qkv: Tensor,
+    [batch, tokens, heads, size]: readonly [number, number, number, number],
+  ): void {
+    const cache = asCache(value)
+    const running = cache.#running
+    if (running === null) {
       throw fail('VALUE', 'cache', "be passed on by its model's forward, got one outside of it")
     }
-    const place = value.#places.get(layer)
-    if (place === undefined) {
+    const own = cache.#layers.get(layer)
+    if (own === undefined) {
       throw fail('VALUE', 'cache', 'know each Attention of its model, got one that is newer than the cache')
     }
-    if (place.pass === pass) {
+    if (running.done.has(layer)) {
       const expected = 'be used by an Attention once in a forward, got the same layer a second time'
       throw fail('UNSUPPORTED', 'cache', expected)
     }
-    if (batch !== value.batchSize || tokens !== pass.tokens) {
-      const expected = `have the model's ${value.batchSize} sequences of ${pass.tokens} tokens`
+    if (batch !== cache.batchSize || tokens !== running.count) {
+      const expected = `have the model's ${cache.batchSize} sequences of ${running.count} tokens`
       throw fail('SHAPE', 'x', expected, `${batch} of ${tokens}`)
     }
-    if (value.#disposed || place.keys.disposed || place.values.disposed) throw disposedError()
-    place.pass = pass
-    return {
-      keys: place.keys,
-      values: place.values,
-      past: value.#length,
-      capacity: value.maxTokens,
-      kernel: KERNELS[value.dtype].forward,
-      flags: value.dtype === 'int8' ? [isByDot()] : [],
-    }
+    if (cache.disposed) throw disposedError()
+    running.done.add(layer)
+    const { keys, values } = own
+    const sizes = [batch, tokens, cache.length, cache.maxTokens, heads, size]
+    const flags = cache.dtype === 'int8' ? [isByDot()] : []
+    run(KERNELS[cache.dtype].forward, [y, keys, values, SCRATCH, qkv, ...sizes, ...flags])
   }
+}
 
-  #checkUsable(): void {
-    if (this.disposed) throw disposedError()
-    if (this.#pass === null) return
-    throw fail('VALUE', 'cache', 'be used by one forward at a time, got one that a forward is using')
-  }
+function asCache(value: unknown): KeyValueCache {
+  if (value instanceof KeyValueCache) return value
+  throw fail('TYPE', 'cache', 'be a cache that model.newCache made', describe(value))
 }
 
 const disposedError = (): GptLayersError => fail('DISPOSED', 'cache', 'be live', 'one that was disposed')

@@ -16,7 +16,7 @@ import { checkTensorOf } from '../tensor/check.ts'
 import { type Indices, checkIndices } from '../tensor/indices.ts'
 import { temporary } from '../tensor/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
-import { type GeneratedToken, type Sampling, sampleToken } from './sample.ts'
+import { type GeneratedToken, sampleToken } from './sample.ts'
 
 /** What `generate` needs of a model. */
 interface LanguageModel {
@@ -89,29 +89,44 @@ const DEFAULTS = {
   signal: undefined as SignalLike | undefined,
 }
 
-/** Options after their check. */
-interface Generation {
-  /** the text has so many, unless a stop token ends it */
-  maxNewTokens: number
-  sampling: Sampling
-  stopTokens: readonly number[]
-  slidingWindow: number | undefined
-  cache: KeyValueCache | undefined
-  /** the cache's at the call */
-  version: number | undefined
-  signal: SignalLike | undefined
-}
+/** The options of `generate`, each with a value. */
+type Options = typeof DEFAULTS
 
-export function checkGeneration(
+/**
+ * Continues a text. All arguments are checked, and copied, before the first token is asked for.
+ *
+ * @returns a token at a time
+ */
+export function generate(
   model: LanguageModel,
   ids: Indices,
   options: GenerateOptions | undefined,
-): { tokens: Int32Array; checked: Generation } {
-  const { vocabSize, contextLength } = model
+): Generator<GeneratedToken, void, undefined> {
   heap()
   const own = Object.entries(checkOptions(options, DEFAULTS)).filter(([, value]) => value !== null)
-  const given = { ...DEFAULTS, ...Object.fromEntries(own) }
-  const { maxNewTokens, temperature, topK, topP, repetitionPenalty, signal } = given
+  const given: Options = { ...DEFAULTS, ...Object.fromEntries(own) }
+  const { vocabSize } = model
+  checkSampling(given)
+  given.stopTokens = checkTokens('stopTokens', given.stopTokens, vocabSize)
+  given.suppressTokens = checkTokens('suppressTokens', given.suppressTokens, vocabSize)
+  checkSignal(given.signal)
+  const { indices, shape } = checkIndices('ids', ids, vocabSize)
+  if (indices.length === 0 || shape.length === 0 || shape.length > 2 || indices.length !== shape.at(-1)) {
+    const expected = 'be one sequence of at least one token, [tokens] or [1, tokens]'
+    throw fail('SHAPE', 'ids', expected, shape)
+  }
+  if (model.training) {
+    throw fail('VALUE', 'the model', 'be in evaluation mode; call eval() first', 'training mode')
+  }
+  if (given.cache !== undefined) {
+    const { batchSize } = KeyValueCache.check(given.cache, model)
+    if (batchSize !== 1) throw fail('SHAPE', 'cache', 'have batchSize 1', batchSize)
+  }
+  given.maxNewTokens = checkRoom(model, indices.length, given)
+  return tokensOf(model, indices, given, given.cache?.tokens)
+}
+
+function checkSampling({ maxNewTokens, temperature, topK, topP, repetitionPenalty }: Options): void {
   if (maxNewTokens !== Infinity) checkSize('maxNewTokens', maxNewTokens)
   const isTemperature = (n: number) => n >= 0 && Math.fround(n) < Infinity
   checkNumber('temperature', temperature, 'a finite float32 >= 0', isTemperature)
@@ -120,61 +135,6 @@ export function checkGeneration(
   checkProbability('topP', topP)
   const isFactor = (n: number) => n > 0 && n < Infinity
   checkNumber('repetitionPenalty', repetitionPenalty, 'a finite number > 0', isFactor)
-  const stopTokens = checkTokens('stopTokens', given.stopTokens, vocabSize)
-  const suppressTokens = checkTokens('suppressTokens', given.suppressTokens, vocabSize)
-  checkSignal(signal)
-  const { indices: tokens, shape } = checkIndices('ids', ids, vocabSize)
-  if (tokens.length === 0 || shape.length === 0 || shape.length > 2 || tokens.length !== shape.at(-1)) {
-    const expected = 'be one sequence of at least one token, [tokens] or [1, tokens]'
-    throw fail('SHAPE', 'ids', expected, shape)
-  }
-  if (model.training) {
-    throw fail('VALUE', 'the model', 'be in evaluation mode; call eval() first', 'training mode')
-  }
-  const cache = given.cache === undefined ? undefined : KeyValueCache.check(given.cache, model)
-  if (cache !== undefined && cache.batchSize !== 1) {
-    throw fail('SHAPE', 'cache', 'have batchSize 1', cache.batchSize)
-  }
-  const { slidingWindow } = given
-  const capacity = cache?.maxTokens ?? contextLength
-  const limit = cache === undefined ? 'contextLength' : 'maxTokens'
-  let most = Infinity
-  if (slidingWindow !== undefined) {
-    checkInteger('slidingWindow', slidingWindow, 1, capacity, ` (${limit})`)
-  } else {
-    const room = capacity - (cache?.length ?? 0)
-    const why = cache === undefined ? limit : `the cache has ${cache.length} of ${capacity} (${limit})`
-    if (tokens.length > room) {
-      throw fail('SHAPE', 'ids', `have at most ${room} tokens (${why})`, tokens.length)
-    }
-    most = room - tokens.length + 1 // the last token is written, but not read
-    if (maxNewTokens !== Infinity && maxNewTokens > most) {
-      const read = `ids has ${tokens.length} of at most ${room} tokens (${why})`
-      throw fail(
-        'VALUE',
-        'maxNewTokens',
-        `be at most ${most} without slidingWindow, as ${read}`,
-        maxNewTokens,
-      )
-    }
-  }
-  const sampling = {
-    temperature: Math.fround(temperature),
-    topK: topK || Infinity,
-    topP,
-    repetitionPenalty,
-    suppressTokens,
-  }
-  const checked = {
-    maxNewTokens: Math.min(maxNewTokens, most),
-    sampling,
-    stopTokens,
-    slidingWindow,
-    cache,
-    version: cache?.version,
-    signal,
-  }
-  return { tokens, checked }
 }
 
 /** @returns a copy */
@@ -187,25 +147,49 @@ function checkTokens(name: string, tokens: readonly number[], vocabSize: number)
 }
 
 /**
- * @param ids checked
- * @param generation checked
+ * @param count of the tokens that are given
+ * @returns the most tokens to write
  */
-export function* generateTokens(
+function checkRoom(
+  { contextLength }: LanguageModel,
+  count: number,
+  { maxNewTokens, slidingWindow, cache }: Options,
+): number {
+  const [capacity, limit] = cache ? [cache.maxTokens, 'maxTokens'] : [contextLength, 'contextLength']
+  if (slidingWindow !== undefined) {
+    checkInteger('slidingWindow', slidingWindow, 1, capacity, ` (${limit})`)
+    return maxNewTokens
+  }
+  const room = capacity - (cache?.length ?? 0)
+  const why = cache ? `the cache has ${cache.length} of ${capacity} (${limit})` : limit
+  if (count > room) throw fail('SHAPE', 'ids', `have at most ${room} tokens (${why})`, count)
+  const most = room - count + 1 // the last token is written, but not read
+  if (maxNewTokens === Infinity || maxNewTokens <= most) return Math.min(maxNewTokens, most)
+  const read = `ids has ${count} of at most ${room} tokens (${why})`
+  throw fail('VALUE', 'maxNewTokens', `be at most ${most} without slidingWindow, as ${read}`, maxNewTokens)
+}
+
+/**
+ * @param ids checked, as the options are
+ * @param known what the cache had at the call
+ */
+function* tokensOf(
   model: LanguageModel,
   ids: Int32Array,
-  { maxNewTokens, sampling, stopTokens, slidingWindow, cache: given, version, signal }: Generation,
+  options: Options,
+  known: readonly number[] | undefined,
 ): Generator<GeneratedToken, void, undefined> {
-  const { vocabSize } = model
-  const draw = () => random.word() / 2 ** 32
+  const { maxNewTokens, slidingWindow, stopTokens, signal } = options
   const maxTokens = Math.min(model.contextLength, ids.length + maxNewTokens - 1)
-  const cache = given ?? temporary(() => take(model.newCache({ maxTokens })))
+  const cache = options.cache ?? temporary(() => unscoped(model.newCache({ maxTokens })))
+  const draw = () => random.word() / 2 ** 32
   try {
-    const text = [...cache.tokens(), ...ids]
+    let before = known ?? cache.tokens
+    const text = [...before, ...ids]
     let next = ids
-    let known = version ?? cache.version
     for (let count = 0; count < maxNewTokens; count++) {
       if (signal?.aborted) throw signal.reason
-      if (cache.version !== known) {
+      if (cache.tokens !== before) {
         const expected = 'be used by one text at a time, got one that something else has changed'
         throw fail('VALUE', 'cache', expected)
       }
@@ -215,10 +199,10 @@ export function* generateTokens(
       }
       const generated = temporary(() => {
         const logits = model.forward(next, { cache, lastOnly: true })
-        checkTensorOf("forward's output", logits, [1, vocabSize])
-        return sampleToken(logits, text, sampling, draw)
+        checkTensorOf("forward's output", logits, [1, model.vocabSize])
+        return sampleToken(logits, text, options, draw)
       })
-      known = cache.version
+      before = cache.tokens
       yield generated
       if (stopTokens.includes(generated.token)) return
       text.push(generated.token)
@@ -227,12 +211,12 @@ export function* generateTokens(
   } catch (error) {
     throw withName(error, 'GPTModel.generate')
   } finally {
-    if (given === undefined) cache.dispose()
+    if (options.cache === undefined) cache.dispose()
   }
 }
 
 /** From here on no scope frees the cache. */
-function take(cache: KeyValueCache): KeyValueCache {
+function unscoped(cache: KeyValueCache): KeyValueCache {
   for (const tensor of cache.tensorsForScope) Tensor.take(tensor)
   return cache
 }

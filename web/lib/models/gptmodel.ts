@@ -31,7 +31,7 @@ import { checkTensorOf } from '../tensor/check.ts'
 import { type Indices, checkIndices } from '../tensor/indices.ts'
 import { chain, temporary } from '../tensor/scope.ts'
 import { withoutTape } from '../tensor/tape.ts'
-import { type GenerateOptions, checkGeneration, generateTokens } from './generate.ts'
+import { type GenerateOptions, generate } from './generate.ts'
 import { type PretrainedOptions, loadPretrained } from './pretrained.ts'
 
 /** The standard deviation of GPT-2's initial weights. */
@@ -219,8 +219,7 @@ export class GPTModel extends Module {
    * words.length // 2
    */
   generate(ids: Indices, options?: GenerateOptions): Generator<GeneratedToken, void, undefined> {
-    const { tokens, checked } = checkGeneration(this, ids, options)
-    return generateTokens(this, tokens, checked)
+    return generate(this, ids, options)
   }
 
   /**

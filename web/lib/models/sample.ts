@@ -30,9 +30,10 @@ export interface GeneratedToken {
   top: readonly Candidate[]
 }
 
-/** How tokens are drawn, as `generate` takes it; topK is Infinity where there is none. */
-export type Sampling = {
+/** How tokens are drawn: options of `generate`. */
+type Sampling = {
   temperature: number
+  /** 0: no limit */
   topK: number
   topP: number
   repetitionPenalty: number
@@ -52,9 +53,12 @@ export type Sampling = {
 export function sampleToken(
   given: Tensor,
   text: Iterable<number>,
-  { temperature, topK, topP, repetitionPenalty, suppressTokens }: Sampling,
+  options: Sampling,
   random: () => number,
 ): GeneratedToken {
+  const { topP, repetitionPenalty, suppressTokens } = options
+  const temperature = Math.fround(options.temperature) // 1e-50 is 0
+  const topK = options.topK || Infinity
   const { size } = given
   const changes = repetitionPenalty !== 1 || suppressTokens.length > 0
   const logits = changes ? given.clone() : given // the model may use its own later
@@ -68,8 +72,8 @@ export function sampleToken(
   if (!(probabilities[best[0]] > 0)) {
     const { data } = given
     if (data.some((logit) => logit > -Infinity) && data.every((logit) => logit < Infinity)) {
-      const options = repetitionPenalty === 1 ? 'suppressTokens' : 'repetitionPenalty and suppressTokens'
-      throw fail('VALUE', options, 'leave a token that can be drawn')
+      const name = repetitionPenalty === 1 ? 'suppressTokens' : 'repetitionPenalty and suppressTokens'
+      throw fail('VALUE', name, 'leave a token that can be drawn')
     }
     throw fail('VALUE', "the model's logits", 'be finite numbers or -Infinity, and not all -Infinity')
   }
