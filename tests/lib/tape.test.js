@@ -782,6 +782,37 @@ test('two results of one scope share what their gradients read, and the last bac
   assert.equal(used(w), before)
 })
 
+test('a graph is freed with the last tensor that leads to it: by its scope, or when that is disposed', () => {
+  const { model, x } = largeModel()
+  const before = used(x)
+  const loss = () => gpt.scope(() => model.forward(x).exp().mean())
+  gpt.scope(() => void loss().mul(2))
+  assert.equal(used(x), before)
+  const kept = loss()
+  const next = kept.mul(2)
+  kept.dispose()
+  assert.ok(used(x) - before > 128_000)
+  next.dispose()
+  assert.equal(used(x), before)
+})
+
+test('a result outlives its scope where only a gradient reads it, and is freed after backward', () => {
+  const x = parameter([1, 2])
+  const before = used(x)
+  /** @type {Tensor | null} */
+  let inner = null
+  const loss = gpt.scope(() => (inner = x.exp()).sum())
+  const again = /** @type {Tensor} */ (/** @type {unknown} */ (inner))
+  gpt.scope(() => again.mul(again).sum().backward({ retainGraph: true }))
+  loss.backward()
+  assert.ok(again.disposed)
+  loss.dispose()
+  const expected = [1, 2].map((value) => 2 * Math.exp(2 * value) + Math.exp(value))
+  assert.ok(gradientOf(x).data.every((value, i) => Math.abs(value / expected[i] - 1) < 1e-6))
+  x.grad = null
+  assert.ok(used(x) - before < 100)
+})
+
 test('a gradient that is assigned in a scope stays, whoever else has that tensor', () => {
   const [a, b] = [parameter([3]), parameter([4])]
   gpt.scope(() => {
@@ -809,7 +840,9 @@ test('two tensors that are each other’s gradients can be disposed', () => {
   a.grad = b
   b.grad = a
   a.dispose()
-  assert.deepEqual([a.disposed, b.disposed], [true, true])
+  assert.deepEqual([a.disposed, b.disposed], [true, false])
+  b.dispose()
+  assert.equal(b.disposed, true)
 })
 
 test('a graph of 10,000 steps is no deeper than one of ten', () => {

@@ -4,7 +4,7 @@ import type { TensorInfo } from './names.ts'
 import type { Reading, TensorFile } from './reading.ts'
 import { checkCount, named } from '../check.ts'
 import { GptLayersError, messageOf, withName } from '../errors.ts'
-import { freeing } from '../tensor/scope.ts'
+import { scoped } from '../runtime/scope.ts'
 import { floats } from './rows.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { checkBytes } from '../typed.ts'
@@ -93,7 +93,7 @@ class BytesInput {
 
 /** All tensors of a file that is in memory. */
 function newTensors(input: BytesInput, file: TensorFile): Record<string, Tensor> {
-  return freeing(() => {
+  return scoped(() => {
     const tensors = new Map(file.tensors.map((info) => [info, Tensor.empty(info.shape)]))
     const sinkOf = (info: TensorInfo) =>
       floats((values, first, rows) => tensors.get(info)?.data.set(values, (first * values.length) / rows))

@@ -2,7 +2,7 @@ import { checkArray, checkBoolean, checkConfig, checkCount, checkSize } from '..
 import { withClass } from '../errors.ts'
 import { partsOf, run, SCRATCH } from '../runtime/runtime.ts'
 import { checkRows } from '../tensor/check.ts'
-import { chain, temporary } from '../tensor/scope.ts'
+import { chain, temporary } from '../runtime/scope.ts'
 import { records } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { Affine } from './affine.ts'

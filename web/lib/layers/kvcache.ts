@@ -3,7 +3,7 @@ import { checkChoice, checkInteger, checkOptions, checkSize, describe, nameMetho
 import { fail, GptLayersError } from '../errors.ts'
 import { exports, run, SCRATCH } from '../runtime/runtime.ts'
 import { isByDot } from '../tensor/int8weight.ts'
-import { temporary } from '../tensor/scope.ts'
+import { temporary } from '../runtime/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
 
 /** An Attention. */

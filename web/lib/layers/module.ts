@@ -15,11 +15,10 @@ import {
   passOn,
 } from '../check.ts'
 import { fail, GptLayersError, withName } from '../errors.ts'
-import { heap } from '../runtime/runtime.ts'
 import { checkOperand, checkTensor } from '../tensor/check.ts'
 import { type Matrices, type Matrix, evenGroups, GROUP_SIZE, Int8Weight } from '../tensor/int8weight.ts'
 import { snakeCase } from '../tensor/pyformat.ts'
-import { registerKeeper } from '../tensor/scope.ts'
+import { addKeeper, registerKeeper, withUserScopes } from '../runtime/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { type LoadedKeys, areFinite, loadDict, notFinite } from '../files/copy.ts'
 import { printLayer } from './print.ts'
@@ -186,7 +185,7 @@ export class Module {
     this.#ownForward = Object.getOwnPropertyDescriptor(this, 'forward')
     const value: typeof forward = (...args) => {
       let returned: Returned = forward.apply(this, args)
-      heap().withUserScopes(() => {
+      withUserScopes(() => {
         // A copy: a listener may add another one.
         for (const { name, listener } of [...this.#listeners]) {
           const event = { name, module: this, input: args[0], ...asObject(returned) }
@@ -565,7 +564,7 @@ export function firstNames<T>(named: [string, T][]): [string, T][] {
  */
 export function forwardPart(name: string, layer: unknown, x: Indices, context?: Context): Tensor {
   if (!(layer instanceof Module)) throw fail('TYPE', name, 'be a layer', describe(layer))
-  if (!ourForwards.has(layer.forward)) heap().addKeeper(layer)
+  if (!ourForwards.has(layer.forward)) addKeeper(layer)
   // An Embedding takes integers, too.
   const returned = passOn(context, () => layer.forward(x as Tensor, context))
   return checkTensor(`${name}'s output`, outputOf(returned))

@@ -2,7 +2,7 @@ import type { Tensor } from '../tensor/tensor.ts'
 import { checkArray, checkCount, describe } from '../check.ts'
 import { fail, withClass } from '../errors.ts'
 import { checkTensor } from '../tensor/check.ts'
-import { chain } from '../tensor/scope.ts'
+import { chain } from '../runtime/scope.ts'
 import { type Context, checkContext, forwardPart, Module } from './module.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { checkChoice, checkOptions, named } from '../check.ts'
 import { run } from '../runtime/runtime.ts'
 import { checkTensor, checkTensorOf } from '../tensor/check.ts'
-import { temporary } from '../tensor/scope.ts'
+import { temporary } from '../runtime/scope.ts'
 import { type Gradients, record } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { type LossReduction, REDUCTIONS, single, sumOf } from './loss.ts'

@@ -14,7 +14,7 @@ import * as random from '../runtime/random.ts'
 import { heap } from '../runtime/runtime.ts'
 import { checkTensorOf } from '../tensor/check.ts'
 import { type Indices, checkIndices } from '../tensor/indices.ts'
-import { temporary } from '../tensor/scope.ts'
+import { temporary, withoutScope } from '../runtime/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { type GeneratedToken, sampleToken } from './sample.ts'
 
@@ -181,7 +181,7 @@ function* tokensOf(
 ): Generator<GeneratedToken, void, undefined> {
   const { maxNewTokens, slidingWindow, stopTokens, signal } = options
   const maxTokens = Math.min(model.contextLength, ids.length + maxNewTokens - 1)
-  const cache = options.cache ?? temporary(() => unscoped(model.newCache({ maxTokens })))
+  const cache = options.cache ?? withoutScope(() => model.newCache({ maxTokens }))
   const draw = () => random.word() / 2 ** 32
   try {
     let before = known ?? cache.tokens
@@ -213,10 +213,4 @@ function* tokensOf(
   } finally {
     if (options.cache === undefined) cache.dispose()
   }
-}
-
-/** From here on no scope frees the cache. */
-function unscoped(cache: KeyValueCache): KeyValueCache {
-  for (const tensor of cache.tensorsForScope) Tensor.take(tensor)
-  return cache
 }

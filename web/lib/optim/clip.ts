@@ -1,7 +1,7 @@
 import { checkBoolean, checkNumber, checkOptions, named } from '../check.ts'
 import { fail } from '../errors.ts'
 import { heap, run } from '../runtime/runtime.ts'
-import { temporary } from '../tensor/scope.ts'
+import { temporary } from '../runtime/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { checkParameters, gradientOf } from './groups.ts'
 

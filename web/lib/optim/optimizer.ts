@@ -1,9 +1,8 @@
 import type { Disposes } from '../typed.ts'
 import { checkNonNegative, checkObject, describe, nameMethods } from '../check.ts'
 import { fail, withClass } from '../errors.ts'
-import { heap } from '../runtime/runtime.ts'
 import { checkTensor, checkTensorOf } from '../tensor/check.ts'
-import { registerKeeper, temporary } from '../tensor/scope.ts'
+import { addKeeper, registerKeeper, temporary, withoutScope } from '../runtime/scope.ts'
 import { withoutTape } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { type GivenGroup, type ParamGroup, gradientOf, makeGroups } from './groups.ts'
@@ -134,7 +133,7 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
       for (const { parameter, group, grad } of due) {
         const options = { ...group, isFirst: added.has(parameter) }
         temporary(() => {
-          if (this.#isOfUser) heap().addKeeper(this)
+          if (this.#isOfUser) addKeeper(this)
           const result: unknown = this.update(parameter, grad, this.#states.get(parameter) ?? {}, options)
           if (result instanceof Promise) throw fail('TYPE', 'update', 'return at once', describe(result))
         })
@@ -310,17 +309,17 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
 
   /** A state of zeros for each parameter, or for none of them where memory does not suffice. */
   #newStates(places: { parameter: Tensor; group: Options }[]): Map<Tensor, OptimizerState> {
-    return temporary(() => {
+    // No scope owns a state, and all are made or none.
+    const make = (): Map<Tensor, OptimizerState> => {
       const states: Map<Tensor, OptimizerState> = new Map()
       for (const { parameter, group } of places) {
         const shapes = Object.entries(this.stateShapes(parameter, group))
         const zeros = shapes.map(([key, shape]) => [key, Tensor.zeros(shape)])
         states.set(parameter, Object.fromEntries(zeros))
       }
-      // Only now that all of them fit: from here on no scope frees them.
-      for (const state of states.values()) Object.values(state).forEach(Tensor.take)
       return states
-    })
+    }
+    return withoutScope(() => temporary(make))
   }
 }
 

@@ -1,15 +1,11 @@
 import { fail, GptLayersError } from '../errors.ts'
 import { type Block, FreeList } from './freelist.ts'
 import { Pressure } from './pressure.ts'
+import { watch } from './scope.ts'
 
 const PAGE = 65536
 const ALIGNMENT = 16 // bytes of a SIMD vector
 const GROWTH = 16 * PAGE // the heap grows by at least 1 MiB, so that few small tensors grow it
-
-const NOTHING: ReadonlySet<unknown> = new Set()
-
-/** An object that a scope can free, such as a tensor. */
-type Disposable = { dispose(): void }
 
 /**
  * A block of the heap that several tensors may share. It is freed when the last of them is disposed, or when
@@ -17,17 +13,6 @@ type Disposable = { dispose(): void }
  * often an optimizer, a loader or `quantize` has changed the values.
  */
 export type Storage = { memory: Memory; offset: number; owners: number; watched: boolean; version: number }
-
-/**
- * What was made in an open scope. `isLayers`: whether a layer has opened it for its own temporary tensors.
- * `keepers`: the layers and optimizers of the user's own that ran in it. What their properties hold stays.
- */
-type Scope = {
-  tensors: Set<Disposable>
-  storages: Storage[]
-  isLayers: boolean
-  keepers: Set<object>
-}
 
 /**
  * The heap: the linear memory of the WebAssembly from `base` on.
@@ -51,8 +36,6 @@ export class Memory {
   /** The number of bytes in use, those of retired blocks included. */
   used = 0
   #pressure: Pressure
-  /** The open scopes, the innermost last. */
-  #scopes: Scope[] = []
   #abandoned: FinalizationRegistry<number> = new FinalizationRegistry((offset) => {
     this.free(offset)
     this.#pressure.relieve(this.used)
@@ -161,20 +144,12 @@ export class Memory {
   /** Allocates a block, held by one tensor. */
   store(bytes: number): Storage {
     const storage = { memory: this, offset: this.allocate(bytes), owners: 1, watched: false, version: 0 }
-    this.#watch(storage)
+    watch(storage)
     return storage
   }
 
-  /**
-   * Frees a block when the collector has freed its tensors. Watching takes 0.5 µs. In a scope it waits until
-   * the scope ends, because most blocks are free by then.
-   */
-  #watch(storage: Storage): void {
-    const scope = this.#scopes.at(-1)
-    if (scope !== undefined) {
-      scope.storages.push(storage)
-      return
-    }
+  /** Frees a block when the collector has freed its tensors. */
+  watch(storage: Storage): void {
     storage.watched = true
     this.#abandoned.register(storage, storage.offset, storage)
   }
@@ -184,89 +159,6 @@ export class Memory {
     if (--storage.owners > 0) return
     if (storage.watched) this.#abandoned.unregister(storage)
     this.free(storage.offset)
-  }
-
-  /** Registers a new tensor with the innermost scope, which will free it. */
-  track(tensor: Disposable): void {
-    this.#scopes.at(-1)?.tensors.add(tensor)
-  }
-
-  /**
-   * Removes a tensor from the innermost scope, so that no scope frees it.
-   *
-   * @returns whether the tensor was made in that scope
-   */
-  untrack(tensor: Disposable): boolean {
-    return this.#scopes.at(-1)?.tensors.delete(tensor) ?? false
-  }
-
-  /**
-   * Removes a tensor from all scopes, so that none frees it.
-   *
-   * @returns whether it was made in one of them
-   */
-  release(tensor: Disposable): boolean {
-    return this.#scopes.filter(({ tensors }) => tensors.delete(tensor)).length > 0
-  }
-
-  /**
-   * Says that a layer or an optimizer of the user's own runs in the innermost scope, which our own code has
-   * opened. What it keeps in its properties outlives that scope.
-   */
-  addKeeper(keeper: object): void {
-    this.#scopes.at(-1)?.keepers.add(keeper)
-  }
-
-  /** Whether nothing of the user's own ran in the innermost scope: then nobody else holds its tensors. */
-  get hasNoKeepers(): boolean {
-    return this.#scopes.at(-1)?.keepers.size === 0
-  }
-
-  /**
-   * Runs a listener as if the user's scopes alone were open: a tensor that the listener makes outlives the
-   * layer that it listens to.
-   */
-  withUserScopes(fn: () => void): void {
-    const scopes = this.#scopes
-    this.#scopes = scopes.filter(({ isLayers }) => !isLayers)
-    try {
-      fn()
-    } finally {
-      this.#scopes = scopes
-    }
-  }
-
-  /**
-   * Runs `fn` and disposes the tensors that were made meanwhile, except those that `survivors` names, from the
-   * result and the keepers that ran in the scope. Where `fn` or `survivors` throws, disposes all of them.
-   */
-  scope<T>(
-    fn: () => T,
-    survivors: (
-      result: unknown,
-      keepers: ReadonlySet<object>,
-      made: ReadonlySet<unknown>,
-    ) => { has(tensor: unknown): boolean },
-    { isLayers }: { isLayers: boolean },
-  ): T {
-    const made: Scope = { tensors: new Set(), storages: [], isLayers, keepers: new Set() }
-    this.#scopes.push(made)
-    let kept: { has(tensor: unknown): boolean } = NOTHING
-    try {
-      const result = fn()
-      kept = survivors(result, made.keepers, made.tensors)
-      return result
-    } finally {
-      this.#scopes.pop()
-      if (isLayers) for (const keeper of made.keepers) this.addKeeper(keeper)
-      for (const tensor of made.tensors) {
-        if (kept.has(tensor)) this.track(tensor)
-        else tensor.dispose()
-      }
-      for (const storage of made.storages) {
-        if (storage.owners > 0) this.#watch(storage)
-      }
-    }
   }
 
   /** @returns more memory, so that a block of this size is free */

@@ -3,7 +3,8 @@
 import { checkArray, checkFunction, describe, named } from '../check.ts'
 import { fail } from '../errors.ts'
 import { checkTensor, checkTensorOf } from './check.ts'
-import { freeing } from './scope.ts'
+import { heap } from '../runtime/runtime.ts'
+import { scoped } from '../runtime/scope.ts'
 import { record as recordStep, withoutTape } from './tape.ts'
 import { Tensor } from './tensor.ts'
 
@@ -111,7 +112,8 @@ export function noGrad<T>(fn: () => T): T {
 export function scope<T>(fn: () => T): T {
   return named('scope', arguments, 1, () => {
     checkNoGenerator(fn)
-    return freeing(fn)
+    heap() // loaded?
+    return scoped(fn)
   })
 }
 

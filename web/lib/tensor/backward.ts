@@ -1,7 +1,7 @@
 // `backward`: the tape's steps from the last to the first.
 
 import { run } from '../runtime/runtime.ts'
-import { temporary, unscoped } from './scope.ts'
+import { temporary, withoutScope } from '../runtime/scope.ts'
 import { Step, withoutTape } from './tape.ts'
 import { Tensor } from './tensor.ts'
 
@@ -18,53 +18,61 @@ export interface BackwardOptions {
  * @throws {GptLayersError} VALUE where an earlier backward has freed the graph; what the steps throw
  */
 export function backward(root: Tensor, gradient: Tensor | null, retainGraph: boolean): void {
-  /** What has come so far, for the steps that have not run. */
-  const sums: Map<Step, Tensor> = new Map()
-  const give = (target: Step | Tensor, given: Tensor) => {
-    try {
-      if (target instanceof Step) {
-        const sum = sums.get(target)
-        sums.set(target, sum === undefined ? given : add(sum, given))
-      } else addToLeaf(target, given)
-    } catch (error) {
-      given.dispose()
-      throw error
-    }
-  }
-  withoutTape(() => {
-    // A copy: the caller may change its gradient, and it may be the `.grad` of a leaf, to which is added here.
-    give(root.step ?? root, unscoped(gradient === null ? oneOf(root.shape) : gradient.clone()))
-    try {
-      for (const step of stepsBefore(root.step)) {
-        const dy = sums.get(step)
-        if (dy !== undefined) {
-          if (!addPart(step, dy, sums)) {
-            const { targets } = step
-            // All are taken before one is given: two may be the same tensor, and `give` disposes what it adds.
-            let taken: (Tensor | null)[] = []
-            temporary(() => {
-              taken = step.run(dy).map((dx, i) => (targets[i] === null ? null : dx && Tensor.take(dx)))
-            })
-            try {
-              for (const [i, dx] of taken.entries()) if (dx && !hasMemoryOf(dx, dy)) taken[i] = ofItsOwn(dx)
-              for (const [i, dx] of taken.entries()) {
-                const target = targets[i]
-                taken[i] = null
-                if (target !== null && dx !== null) give(target, dx)
-              }
-            } finally {
-              for (const dx of taken) dx?.dispose()
-            }
-          }
+  const steps = stepsBefore(root.step)
+  const sums: Sums = new Map()
+  for (const step of steps) step.hold()
+  try {
+    // A gradient belongs to who receives it, and to no scope.
+    withoutScope(() =>
+      withoutTape(() => {
+        // A copy: the caller may change its gradient, and it may be the `.grad` of a leaf, to which is added here.
+        give(root.step ?? root, gradient === null ? oneOf(root.shape) : gradient.clone(), sums)
+        for (const step of steps) {
+          const dy = sums.get(step)
           sums.delete(step)
-          dy.dispose()
+          if (dy !== undefined) runStep(step, dy, sums)
+          if (!retainGraph) step.release()
         }
-        if (!retainGraph) step.release()
-      }
-    } finally {
-      for (const sum of sums.values()) sum.dispose()
+      }),
+    )
+  } finally {
+    for (const sum of sums.values()) sum.letGo()
+    for (const step of steps) step.letGo()
+  }
+}
+
+/** The gradients that have come so far, of the outputs of steps that have not run. */
+type Sums = Map<Step, Tensor>
+
+/** @param dy passes to this function */
+function runStep(step: Step, dy: Tensor, sums: Sums): void {
+  const { targets } = step
+  let gradients: (Tensor | null)[] = []
+  try {
+    if (addPart(step, dy, sums)) return
+    temporary(() => {
+      gradients = step.run(dy).map((dx, i) => (targets[i] === null ? null : (dx?.hold() ?? null)))
+    })
+    for (const [i, dx] of gradients.entries()) {
+      const target = targets[i]
+      gradients[i] = null
+      // Only gradients on their way may share memory: it is not added to.
+      if (dx && target) give(target, hasMemoryOf(dx, dy) ? dx : ofItsOwn(dx), sums)
     }
-  })
+  } finally {
+    for (const dx of gradients) dx?.letGo()
+    dy.letGo()
+  }
+}
+
+/** @param given passes to the target */
+function give(target: Step | Tensor, given: Tensor, sums: Sums): void {
+  if (!(target instanceof Step)) {
+    addToLeaf(target, given)
+    return
+  }
+  const sum = sums.get(target)
+  sums.set(target, sum === undefined ? given : add(sum, given))
 }
 
 /**
@@ -72,7 +80,7 @@ export function backward(root: Tensor, gradient: Tensor | null, retainGraph: boo
  *
  * @returns whether it did
  */
-function addPart({ addTo, targets: [target] }: Step, dy: Tensor, sums: ReadonlyMap<Step, Tensor>): boolean {
+function addPart({ addTo, targets: [target] }: Step, dy: Tensor, sums: Sums): boolean {
   if (addTo === null || target === null || target === undefined) return false
   const sum = target instanceof Step ? sums.get(target) : target.grad
   if (!sum || sum.disposed || (target instanceof Step ? sum.isShared : target.disposed)) return false
@@ -92,16 +100,31 @@ export function stepsBefore(last: Step | null): Step[] {
 }
 
 /**
- * @param sum taken: disposed, unless it is the result
- * @param given taken: disposed
- * @returns sum + given, in the memory of `sum` if no other tensor uses that
+ * @param sum passes to this function, unless it throws
+ * @param given passes to this function
+ * @returns sum + given
  */
 function add(sum: Tensor, given: Tensor): Tensor {
-  const result = sum.isShared ? unscoped(Tensor.empty(sum.shape)) : sum
-  run('gpt_add', [result, sum, given, 1, sum.size, 0, 1, 0, 1])
-  if (result !== sum) sum.dispose()
-  given.dispose()
-  return result
+  if (!sum.isShared) {
+    addInPlace(sum, given)
+    return sum
+  }
+  try {
+    const result = sum.add(given)
+    sum.letGo()
+    return result
+  } finally {
+    given.letGo()
+  }
+}
+
+/** @param given passes to this function */
+function addInPlace(sum: Tensor, given: Tensor): void {
+  try {
+    run('gpt_add', [sum, sum, given, 1, sum.size, 0, 1, 0, 1])
+  } finally {
+    given.letGo()
+  }
 }
 
 /** A tensor of a single 1. */
@@ -111,31 +134,28 @@ function oneOf(shape: readonly number[]): Tensor {
   return one
 }
 
-/** @param given taken: it becomes the leaf's `.grad`, or it is added to that and disposed */
+/** @param given passes to the leaf: it becomes `.grad`, or it is added to that */
 function addToLeaf(leaf: Tensor, given: Tensor): void {
   const { grad } = leaf
-  if (leaf.disposed) given.dispose()
-  else if (grad !== null && !grad.disposed) {
-    run('gpt_add', [grad, grad, given, 1, grad.size, 0, 1, 0, 1])
+  if (leaf.disposed) given.letGo()
+  else if (grad === null || grad.disposed) leaf.receiveGradient(ofItsOwn(given))
+  else {
+    addInPlace(grad, given)
     grad.changed()
-    given.dispose()
-  } else leaf.receiveGradient(ofItsOwn(given))
+  }
 }
 
 const hasMemoryOf = (a: Tensor, b: Tensor): boolean => a.byteOffset === b.byteOffset
 
 /**
- * Gradients on their way share their memory with each other only, so that adding to a leaf's `.grad` changes
- * none of them.
- *
- * @param given belongs to this function: it is returned or disposed
- * @returns a tensor of the same values that shares its memory with no other one
+ * @param given passes to this function
+ * @returns a tensor of the same values that nobody else has, nor its memory
  */
 function ofItsOwn(given: Tensor): Tensor {
   if (!given.isShared) return given
   try {
-    return unscoped(given.clone())
+    return given.clone()
   } finally {
-    given.dispose()
+    given.letGo()
   }
 }

@@ -3,7 +3,7 @@
 import { checkBoolean, checkNonNegative, checkOptions, named, sameShape } from '../check.ts'
 import { checkTensor } from './check.ts'
 import { repeat } from './elementwise.ts'
-import { temporary } from './scope.ts'
+import { temporary } from '../runtime/scope.ts'
 import { broadcast } from './shape.ts'
 import { withoutTape } from './tape.ts'
 import { Tensor } from './tensor.ts'

@@ -1,7 +1,7 @@
 import { fail } from '../errors.ts'
 import { run, SCRATCH } from '../runtime/runtime.ts'
 import { checkLive } from './check.ts'
-import { temporary } from './scope.ts'
+import { temporary } from '../runtime/scope.ts'
 import { broadcast, eachIndex, mergedAxes } from './shape.ts'
 import { recordKernel } from './tape.ts'
 import { Tensor } from './tensor.ts'

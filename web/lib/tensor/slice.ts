@@ -1,7 +1,7 @@
 import { checkInteger, checkNumber, checkOptions, checkSize } from '../check.ts'
 import { fail } from '../errors.ts'
 import { checkLive } from './check.ts'
-import { temporary } from './scope.ts'
+import { temporary } from '../runtime/scope.ts'
 import { checkAxis, sizeOf } from './shape.ts'
 import { recordPart } from './tape.ts'
 import { Tensor } from './tensor.ts'

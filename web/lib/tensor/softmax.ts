@@ -1,7 +1,7 @@
 import { checkOptions } from '../check.ts'
 import { run } from '../runtime/runtime.ts'
 import { checkLive } from './check.ts'
-import { temporary } from './scope.ts'
+import { temporary } from '../runtime/scope.ts'
 import { checkAxis, sizeOf } from './shape.ts'
 import { record, recordKernel, withoutTape } from './tape.ts'
 import { Tensor } from './tensor.ts'

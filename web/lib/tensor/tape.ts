@@ -8,8 +8,8 @@
 // A leaf is a tensor that no step made, such as a parameter.
 //
 // `backward` runs the steps from the last to the first. Each step gets the gradient of its output, the sum
-// over all uses of that output, and computes the gradients of its inputs. Then it lets go of what it holds,
-// unless the graph is retained.
+// over all uses of that output, and computes the gradients of its inputs. Then it lets go of what it owns,
+// unless the graph is retained. runtime/scope.ts says who owns a tensor.
 
 import { fail, GptLayersError } from '../errors.ts'
 import { Tensor } from './tensor.ts'
@@ -26,10 +26,14 @@ export type Gradients = (dy: Tensor, wanted: readonly boolean[]) => readonly (Te
 /** The number of steps recorded so far. */
 let count = 0
 
-/** The number of the newest step: later steps have larger numbers. */
-export const newestStep = (): number => count
+/** Steps that let go while another one does: one after the other, since a graph may be deeper than the stack. */
+const waiting: Step[] = []
+let isReleasing = false
 
-/** One operation on the tape. */
+/**
+ * One operation on the tape. It counts who leads back to it: its output, later steps, and a `backward` that runs.
+ * When the last of them lets go, so does the step.
+ */
 export class Step {
   /** A step has a larger number than the steps that made its inputs. */
   number: number
@@ -37,13 +41,14 @@ export class Step {
   shape: readonly number[]
   /** Where the gradient of each input goes. */
   targets: (Step | Tensor | null)[]
-  /** null once `backward` has run the step. */
+  /** null once the step has let go. */
   gradients: Gradients | null
   saved: readonly { tensor: Tensor; version: number }[]
   /** Where the output is a part of the input: adds dy to dx, the input's gradient. */
   addTo: ((dx: Tensor, dy: Tensor) => void) | null = null
-  /** The tensors that only the tape still needs, each with the steps that have not let go of it. */
-  owned: Map<Tensor, Set<Step>> = new Map()
+  #holders = 1
+  /** Whether the step owns its output, which `gradients` reads and nobody else has any more. */
+  #ownsOutput = false
 
   /** @param saved the tensors that `gradients` reads */
   constructor(
@@ -57,6 +62,8 @@ export class Step {
     this.targets = inputs.map((input) => (input?.requiresGrad ? (input.step ?? input) : null))
     this.gradients = gradients
     this.saved = saved.map((tensor) => ({ tensor, version: tensor.version }))
+    for (const target of this.targets) target?.hold()
+    for (const tensor of saved) if (tensor !== output) tensor.hold()
   }
 
   /** @throws {GptLayersError} DISPOSED, VALUE where what the step has saved is gone or was changed */
@@ -85,16 +92,48 @@ export class Step {
     throw new GptLayersError('VALUE', `should ${expected}. Run the forward again`)
   }
 
+  hold(): void {
+    this.#holders++
+  }
+
+  letGo(): void {
+    if (--this.#holders === 0) this.release()
+  }
+
+  /**
+   * Nobody has the output any more.
+   *
+   * @returns whether the step owns it from here on: `gradients` reads it
+   */
+  receiveOutput(output: Tensor): boolean {
+    if (this.#ownsOutput) return true
+    this.letGo()
+    this.#ownsOutput = this.#holders > 0 && this.saved.some(({ tensor }) => tensor === output)
+    return this.#ownsOutput
+  }
+
   /** Lets go of everything, so that the memory can be freed. */
   release(): void {
-    for (const [tensor, steps] of this.owned) {
-      steps.delete(this)
-      if (steps.size === 0) tensor.dispose()
+    if (isReleasing) {
+      waiting.push(this)
+      return
     }
-    this.owned.clear()
+    isReleasing = true
+    this.#letGoOfAll()
+    for (let step = waiting.pop(); step !== undefined; step = waiting.pop()) step.#letGoOfAll()
+    isReleasing = false
+  }
+
+  #letGoOfAll(): void {
+    const { saved, targets } = this
     this.gradients = null
     this.saved = []
     this.targets = []
+    for (const { tensor } of saved) {
+      if (tensor.step !== this) tensor.letGo()
+      else if (this.#ownsOutput) tensor.dispose()
+    }
+    for (const target of targets) target?.letGo()
   }
 }
 

@@ -15,6 +15,7 @@ import {
 } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { type Pointer, heap } from '../runtime/runtime.ts'
+import { giveToScope } from '../runtime/scope.ts'
 import { type BackwardOptions, backward } from './backward.ts'
 import { checkLive, checkOperand, checkTensor, checkTensorOf } from './check.ts'
 import { Compared, withoutValues } from './compared.ts'
@@ -102,11 +103,8 @@ export class Tensor {
   #shape: readonly number[]
   #size: number
   #storage: Storage | null
+  #owners = 1
   #grad: Tensor | null = null
-  /** Whether nobody else frees the gradient: backward has made it, or a scope has let go of it. */
-  #ownsGrad = false
-  /** Whether this is the gradient of a leaf. */
-  #isGradient = false
   #requiresGrad = false
   #step: Step | null = null
   #isParameter = false
@@ -130,7 +128,7 @@ export class Tensor {
     // Vitest's toMatchObject sees nothing else of tensors without elements.
     const name = this.#size > 0 ? NOT_CLONED : Symbol.for(`a Tensor of shape [${shape.join(', ')}]`)
     this.compared = new Compared(this, name)
-    heap().track(this)
+    giveToScope(this)
   }
 
   /** The size of each axis; `[]` for a single value. */
@@ -230,7 +228,7 @@ export class Tensor {
    * @param int8Weight belongs to this tensor from here on
    */
   becomeInt8(int8Weight: Int8Weight): void {
-    this.dispose()
+    this.#free()
     this.#int8Weight = int8Weight
   }
 
@@ -272,10 +270,10 @@ export class Tensor {
 
   /**
    * The sum of the gradients that `backward` has computed for this leaf since `zeroGrad`, of its shape; null
-   * before the first. One that was disposed counts as none. It is freed with this tensor, and by `zeroGrad`.
+   * before the first. One that was disposed counts as none. This tensor owns it: see `scope`.
    *
-   * Assigning checks: null, or another live tensor of the same shape, which no scope frees from here on. What
-   * `backward`, or an assignment in a scope, has put there before is freed when the scope ends, if there is one.
+   * Assigning checks: null, or another live tensor of the same shape. The one before belongs to the scope again,
+   * if there is one.
    */
   get grad(): Tensor | null {
     return this.#grad
@@ -291,27 +289,16 @@ export class Tensor {
       }
     }
     if (gradient === this.#grad) return
-    if (this.#ownsGrad) this.#grad?.heap?.track(this.#grad) // from here on it belongs to the scope
-    if (gradient !== null && gradient.#isGradient) {
-      // It belongs to another leaf, which may free it: this leaf gets a second tensor on its memory.
-      this.receiveGradient(Tensor.take(gradient))
-    } else {
-      const isFromScope = gradient !== null && heap().release(gradient)
-      this.receiveGradient(gradient)
-      this.#ownsGrad = isFromScope
-    }
+    const before = this.#grad
+    this.receiveGradient(gradient?.hold() ?? null)
+    // The program may still have it.
+    if (before?.hasOtherOwners) before.letGo()
+    else if (before) giveToScope(before)
   }
 
-  /**
-   * Makes a tensor that no scope frees the gradient. It belongs to this leaf from here on.
-   *
-   * @internal
-   */
+  /** @internal @param gradient passes to this leaf */
   receiveGradient(gradient: Tensor | null): void {
-    if (this.#grad !== null) this.#grad.#isGradient = false
-    if (gradient !== null) gradient.#isGradient = true
     this.#grad = gradient
-    this.#ownsGrad = true
   }
 
   /**
@@ -584,7 +571,7 @@ export class Tensor {
   freeGradient(): void {
     const gradient = this.#grad
     this.#grad = null // first: the gradient's own gradient may be this tensor
-    gradient?.dispose()
+    gradient?.letGo()
   }
 
   /**
@@ -1126,6 +1113,12 @@ export class Tensor {
    * again is not.
    */
   dispose(): void {
+    if (this.#owners > 0) this.#step?.receiveOutput(this)
+    this.#owners = 0
+    this.#free()
+  }
+
+  #free(): void {
     this.freeGradient()
     if (this.#storage !== null) this.#storage.memory.drop(this.#storage)
     this.#storage = null
@@ -1152,21 +1145,31 @@ export class Tensor {
     return new Tensor(shape, storage)
   }
 
-  /** Whether another tensor uses the same memory. @internal */
-  get isShared(): boolean {
-    return this.#storage !== null && this.#storage.owners > 1
+  /** Adds an owner: see runtime/scope.ts. @internal */
+  hold(): this {
+    this.#owners++
+    return this
   }
 
-  /**
-   * @internal
-   * @returns a tensor of the same values that no scope frees, but who takes it: the tensor itself, where it was
-   *   made in the innermost scope, otherwise a second one on its memory
-   */
-  static take(tensor: Tensor): Tensor {
-    if (heap().untrack(tensor)) return tensor
-    const alias = Tensor.alias(tensor, tensor.#shape)
-    heap().untrack(alias)
-    return alias
+  /** One owner lets go: the last one frees the memory. @internal */
+  letGo(): void {
+    if (this.#owners === 0 || --this.#owners > 0) return
+    if (!this.#step?.receiveOutput(this)) this.#free()
+  }
+
+  /** @internal */
+  get hasOtherOwners(): boolean {
+    return this.#owners > 1
+  }
+
+  /** Whether somebody else has this tensor, or another tensor uses the same memory. @internal */
+  get isShared(): boolean {
+    return this.#owners > 1 || (this.#storage !== null && this.#storage.owners > 1)
+  }
+
+  /** @internal */
+  get isTrainedLeaf(): boolean {
+    return this.#requiresGrad && this.#step === null
   }
 
   /** Why the tensor has no memory, for an error. @internal */
