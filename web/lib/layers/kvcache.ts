@@ -66,6 +66,7 @@ export class KeyValueCache {
   tokens: readonly number[] = []
   #model: object
   #layers: Map<Layer, { keys: Tensor; values: Tensor }>
+  #tensors: readonly Tensor[]
   #disposed = false
   /** In a `forward` of the model: how many tokens it appends, and the layers that have done so. */
   #running: { count: number; done: Set<Layer> } | null = null
@@ -101,6 +102,7 @@ export class KeyValueCache {
       return { keys, values }
     }
     this.#layers = temporary(() => new Map(layers.map((layer) => [layer, newLayer(layer)])))
+    this.#tensors = [...this.#layers.values()].flatMap(({ keys, values }) => [keys, values])
   }
 
   /** The number of tokens in the cache, per sequence. */
@@ -110,7 +112,7 @@ export class KeyValueCache {
 
   /** Whether the cache was disposed, or a scope has freed it. */
   get disposed(): boolean {
-    return this.#disposed || this.tensorsForScope.some((tensor) => tensor.disposed)
+    return this.#disposed || this.#tensors.some((tensor) => tensor.disposed)
   }
 
   /**
@@ -131,21 +133,21 @@ export class KeyValueCache {
     this.tokens = this.tokens.slice(0, n)
   }
 
+  /** All keys and values, for `scope`. @internal */
+  get tensorsForScope(): readonly Tensor[] {
+    return this.#tensors
+  }
+
   /** Frees the memory at once. Using the cache afterwards is an error; disposing again is not. */
   dispose(): void {
     this.#disposed = true
-    for (const tensor of this.tensorsForScope) tensor.dispose()
+    for (const tensor of this.#tensors) tensor.dispose()
   }
 
   // See Tensor's.
   /** @internal */
   [Symbol.dispose](): void {
     this.dispose()
-  }
-
-  /** For `scope`. @internal */
-  get tensorsForScope(): Tensor[] {
-    return [...this.#layers.values()].flatMap(({ keys, values }) => [keys, values])
   }
 
   /**
@@ -190,7 +192,7 @@ export class KeyValueCache {
     cache.#running = { count, done: new Set() }
     try {
       const result = fn()
-      cache.tokens = [...cache.tokens, ...ids.subarray(0, count)]
+      cache.tokens = cache.tokens.concat(...ids.subarray(0, count))
       return result
     } catch (error) {
       if (error instanceof GptLayersError && error.code === 'INTERNAL') cache.dispose()
