@@ -109,6 +109,12 @@ export default [
     languageOptions: { globals: { test: 'readonly', expect: 'readonly' } },
   },
   {
+    files: ['web/notebook/*.mjs'],
+    languageOptions: {
+      globals: Object.fromEntries(['plot', 'heatmap', 'dots', 'openFile'].map((name) => [name, 'readonly'])),
+    },
+  },
+  {
     files: ['web/lib/**/*.ts'],
     plugins: { 'import-x': imports },
     settings: { 'import-x/extensions': ['.ts'] },
