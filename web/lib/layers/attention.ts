@@ -21,9 +21,9 @@ import { chain, temporary } from '../runtime/scope.ts'
 import { broadcast, leading, sizeOf } from '../tensor/shape.ts'
 import { recordKernel, records } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
-import { Conv1D } from './conv1d.ts'
 import { drop, Dropout } from './dropout.ts'
 import { KeyValueCache } from './kvcache.ts'
+import { Conv1D } from './linear.ts'
 import { type Context, type Returned, checkEvaluation, forwardPart, Module } from './module.ts'
 
 /** The kernels' batch, tokens, heads, size. */

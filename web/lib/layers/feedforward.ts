@@ -5,9 +5,8 @@ import { checkRows } from '../tensor/check.ts'
 import { chain, temporary } from '../runtime/scope.ts'
 import { records } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
-import { Affine } from './affine.ts'
 import { GELU } from './gelu.ts'
-import { Linear } from './linear.ts'
+import { Affine, Linear } from './linear.ts'
 import { forwardPart, isPlain, Module } from './module.ts'
 
 /**

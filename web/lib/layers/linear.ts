@@ -1,11 +1,54 @@
-import type { Tensor } from '../tensor/tensor.ts'
-import { named } from '../check.ts'
-import { fail } from '../errors.ts'
+import { checkBoolean, checkCount, checkOptions, checkSize, named } from '../check.ts'
+import { fail, withClass } from '../errors.ts'
 import * as random from '../runtime/random.ts'
-import { checkOptional, checkRows, checkTensor } from '../tensor/check.ts'
-import { type AffineOptions, Affine, affine } from './affine.ts'
+import { type FunctionName, run, SCRATCH } from '../runtime/runtime.ts'
+import { temporary } from '../runtime/scope.ts'
+import { checkOptional, checkRows, checkTensor, checkTensorOf } from '../tensor/check.ts'
+import { type Matrix, asMatrix, int8Of, Int8Weight, isByDot } from '../tensor/int8weight.ts'
+import { leading, sizeOf } from '../tensor/shape.ts'
+import { record, recordKernel } from '../tensor/tape.ts'
+import { Tensor } from '../tensor/tensor.ts'
+import { Module } from './module.ts'
 
-const KERNELS = { forward: 'gpt_linear_forward', backward: 'gpt_linear_backward' } as const
+export interface AffineOptions {
+  /** whether there is a bias; true by default */
+  bias?: boolean
+}
+
+/** How Linear and Conv1D differ. */
+interface Kind {
+  /** the names of the two sizes, as the constructor takes them. The weight has them in the other order */
+  names: readonly [string, string]
+  /** whether the weight is [inputs, outputs] */
+  isTransposed: boolean
+  forward: FunctionName
+  backward: FunctionName
+  /** draws the first values */
+  initialize: (weight: Tensor, bias: Tensor | null) => void
+}
+
+const LINEAR: Kind = {
+  names: ['inFeatures', 'outFeatures'],
+  isTransposed: false,
+  forward: 'gpt_linear_forward',
+  backward: 'gpt_linear_backward',
+  initialize: (weight, bias) => random.linear(weight, bias, weight.shape[1], weight.shape[0]),
+}
+
+const CONV1D: Kind = {
+  names: ['nf', 'nx'],
+  isTransposed: true,
+  forward: 'gpt_conv1d_forward',
+  backward: 'gpt_conv1d_backward',
+  initialize: (weight, bias) => {
+    random.normal(weight, 0.02) // GPT-2's deviation
+    bias?.data.fill(0)
+  },
+}
+
+/** @param shape of the weight */
+const sizesOf = ([rows, cols]: readonly number[], { isTransposed }: Kind) =>
+  isTransposed ? { inputs: rows, outputs: cols } : { inputs: cols, outputs: rows }
 
 /**
  * y = x · weightᵀ + bias, as torch's F.linear: the layer Linear with parameters of your own.
@@ -23,8 +66,119 @@ export function linear(x: Tensor, weight: Tensor, bias?: Tensor | null): Tensor 
     if (shape.length !== 2) throw fail('SHAPE', 'weight', 'have shape [out, in]', shape)
     const [outputs, inputs] = shape
     checkRows(x, inputs, "the weight's in")
-    return affine(x, weight, checkOptional('bias', bias ?? null, [outputs]), { inputs, outputs, ...KERNELS })
+    return affine(x, weight, checkOptional('bias', bias ?? null, [outputs]), LINEAR)
   })
+}
+
+/**
+ * y = x · W + bias, on the tape.
+ *
+ * @param x [..., inputs]
+ * @returns [..., outputs]
+ */
+function affine(x: Tensor, weight: Tensor, bias: Tensor | null, kind: Kind): Tensor {
+  const { inputs, outputs } = sizesOf(weight.shape, kind)
+  const outer = leading(x.shape, 1)
+  const sizes = [sizeOf(outer), inputs, outputs]
+  const y = Tensor.empty([...outer, outputs])
+  run(kind.forward, [y, SCRATCH, x, weight, bias, ...sizes])
+  return recordKernel(y, {
+    inputs: [x, weight, bias],
+    saved: [x, weight],
+    backward: (dy, dx, dweight, dbias) =>
+      run(kind.backward, [dx, dweight, dbias, SCRATCH, dy, x, weight, ...sizes]),
+  })
+}
+
+/** The base of Linear and Conv1D. */
+export class Affine extends Module {
+  /** @internal */
+  static override readonly ownName: string = 'Affine'
+
+  #kind: Kind
+  #shape: readonly number[]
+
+  weight: Tensor
+  /** [the features that come out], or null without a bias */
+  bias: Tensor | null
+
+  /**
+   * @internal
+   * @param args those of Linear or Conv1D: two sizes, which are not checked yet, and the options
+   */
+  constructor(kind: Kind, args: ArrayLike<unknown>, options: AffineOptions | undefined) {
+    super()
+    try {
+      checkCount(args, 3)
+      const [first, second] = kind.names.map((name, i) => {
+        const size = args[i]
+        checkSize(name, size)
+        return size
+      })
+      const { bias } = checkOptions(options, { bias: true })
+      checkBoolean('bias', bias)
+      this.#kind = kind
+      this.#shape = [second, first]
+      const parameters = temporary(() => ({
+        weight: Tensor.parameter(this.#shape),
+        bias: bias ? Tensor.parameter([sizesOf(this.#shape, kind).outputs]) : null,
+      }))
+      if (!parameters.weight.isMeta) kind.initialize(parameters.weight, parameters.bias)
+      this.weight = parameters.weight
+      this.bias = parameters.bias
+    } catch (error) {
+      throw withClass(error, new.target)
+    }
+  }
+
+  /**
+   * @param x [..., the features that go in], not modified
+   * @returns [..., the features that come out]
+   * @throws {GptLayersError} SHAPE when the last axis does not fit
+   */
+  override forward(x: Tensor): Tensor {
+    const { inputs, outputs } = sizesOf(this.#shape, this.#kind)
+    const { names, isTransposed } = this.#kind
+    const rows = checkRows(x, inputs, names[isTransposed ? 1 : 0])
+    const int8Weight = this.int8Weight && Int8Weight.checkUsable(this.int8Weight, [outputs, inputs])
+    if (int8Weight) {
+      const y = Tensor.empty([...leading(x.shape, 1), outputs])
+      const read = [x, int8Weight, this.#bias()]
+      const sizes = [rows, inputs, outputs, int8Weight.groupSize]
+      run('gpt_int8_linear_forward', [y, SCRATCH, ...read, ...sizes, isByDot()])
+      const refuse = () => {
+        const expected = 'float32 for backward, got int8, made by quantize; call forward in gpt.noGrad'
+        throw fail('UNSUPPORTED', 'weight', `be ${expected}`)
+      }
+      return record(y, [x], refuse, [])
+    }
+    const { weight, bias } = Affine.parametersOf(this)
+    return affine(x, weight, bias, this.#kind)
+  }
+
+  /**
+   * The parameters, which the user may have disposed or replaced. Not a method, which a class that extends a
+   * layer could override: kernels rely on it.
+   *
+   * @internal
+   */
+  static parametersOf(layer: Affine): { weight: Tensor; bias: Tensor | null } {
+    return { weight: checkTensorOf('weight', layer.weight, layer.#shape), bias: layer.#bias() }
+  }
+
+  #bias(): Tensor | null {
+    return checkOptional('bias', this.bias, [sizesOf(this.#shape, this.#kind).outputs])
+  }
+
+  /** The weight that `quantize` has made; null where `weight` is float32. */
+  get int8Weight(): Int8Weight | null {
+    return int8Of(this.weight)
+  }
+
+  /** @internal */
+  override get int8Matrix(): Matrix | null {
+    return asMatrix(this.weight, this.#shape, { transposed: this.#kind.isTransposed, isProduct: true })
+  }
 }
 
 /** y = x · weightᵀ + bias, as PyTorch's nn.Linear: x [..., inFeatures], weight [outFeatures, inFeatures]. */
@@ -42,20 +196,7 @@ export class Linear extends Affine {
    * @example new Linear(5, 6).forward(gpt.randn([2, 5])).shape // [2, 6]
    */
   constructor(inFeatures: number, outFeatures: number, options?: AffineOptions) {
-    super(
-      arguments,
-      {
-        inputs: inFeatures,
-        outputs: outFeatures,
-        inputsName: 'inFeatures',
-        sizes: { inFeatures, outFeatures },
-        weightShape: [outFeatures, inFeatures],
-        isTransposed: false,
-        ...KERNELS,
-      },
-      options,
-      ({ weight, bias }) => random.linear(weight, bias, inFeatures, outFeatures),
-    )
+    super(LINEAR, arguments, options)
     this.inFeatures = inFeatures
     this.outFeatures = outFeatures
   }
@@ -63,5 +204,35 @@ export class Linear extends Affine {
   override extraRepr(): string {
     const bias = this.bias ? 'True' : 'False'
     return `in_features=${this.inFeatures}, out_features=${this.outFeatures}, bias=${bias}`
+  }
+}
+
+/**
+ * y = x · weight + bias, GPT-2's linear layer, as transformers' Conv1D: x [..., nx], weight [nx, nf]. It is a
+ * Linear whose weight is stored transposed and whose sizes come in the other order.
+ */
+export class Conv1D extends Affine {
+  /** @internal */
+  static override readonly ownName: string = 'Conv1D'
+
+  readonly nf: number
+  readonly nx: number
+
+  /**
+   * Draws the weight from N(0, 0.02) from the random generator, as PyTorch's nn.init.normal_. The bias is
+   * zeros.
+   *
+   * @param nf features that come out
+   * @param nx features that go in
+   * @example new Conv1D(6, 5).forward(gpt.randn([2, 5])).shape // [2, 6]
+   */
+  constructor(nf: number, nx: number, options?: AffineOptions) {
+    super(CONV1D, arguments, options)
+    this.nf = nf
+    this.nx = nx
+  }
+
+  override extraRepr(): string {
+    return `nf=${this.nf}, nx=${this.nx}`
   }
 }
