@@ -423,7 +423,7 @@ class Site {
     return this.#started().createBrowserContext()
   }
 
-  /** @param {string} [address] after the page's own, such as ?embed=divisor @param {OpenOptions} [options] */
+  /** @param {string} [address] after the page's own, such as ?embed=training @param {OpenOptions} [options] */
   open(address = '', options = {}) {
     return open(this.browser, this.url + address, options)
   }
@@ -646,16 +646,14 @@ export const click = (page, target, { at = middle, count = 1 } = {}) =>
     return watched.evaluate(({ done }) => done.clicked)
   })
 
-/**
- * Opens a figure's menu, and waits until its content has been fetched.
- *
- * @param {Page} page
- * @param {string} id of the section
- */
-export async function openMenu(page, id) {
-  await click(page, `#${id} .menu button`)
-  return get(page, `#${id} .menu .panel`)
+/** Opens the page's menu. @param {Page} page */
+export async function openMenu(page) {
+  await click(page, '.bar button')
+  return get(page, '#menu:popover-open')
 }
+
+/** Presses a button of the page's menu, which is open. @param {Page} page @param {string} name */
+export const choose = (page, name) => click(page, `#menu ::-p-xpath(.//button[normalize-space()="${name}"])`)
 
 /**
  * Presses the mouse's button at a place of an element, and holds it.

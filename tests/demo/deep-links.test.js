@@ -61,7 +61,7 @@ describe('deep links', { concurrency: 2 }, () => {
         browser = await share(name)
         const { page } = await open(browser, url)
         ids = await idsOf(page)
-        assert.ok(ids.length >= 8)
+        assert.ok(ids.length >= 7)
         await page.close()
       })
 

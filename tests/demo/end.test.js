@@ -74,7 +74,7 @@ test('an answer is hidden until it is asked for, and the sheet in print has the 
       }
       return found
     })
-  assert.ok((await others()).includes('In seven sentences'))
+  assert.ok((await others()).includes('What to remember'))
   await page.emulateMediaType('print')
   assert.deepEqual((await seen()).filter(Boolean).length, TASKS.length)
   assert.deepEqual(await others(), [])

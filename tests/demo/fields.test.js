@@ -1,12 +1,11 @@
-// The slice of a section's state that fields.js makes: how it is written to the address and to a file, and
-// read back.
+// The slice of a section's state that fields.js makes: how it is written to the address, and read
+// back.
 
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { choice, flag, integer, number, numbers, slice, text } from '../../build/demo/fields.js'
-import batchNorm from '../../build/demo/sections/batch-norm/slice.js'
 import example from '../../build/demo/example-slice.js'
 
 const fields = {
@@ -86,28 +85,6 @@ test('invalid values in an address are refused by name, and the others take effe
   }
 })
 
-test('a file restores the state; missing values get their defaults; invalid ones are named', () => {
-  assert.deepEqual(one.validate(JSON.parse(JSON.stringify(other))), other)
-  assert.deepEqual(one.validate({ n: 7 }), { ...one.defaults(), n: 7 })
-  const wrong = {
-    n: '7',
-    rate: null,
-    kind: 1,
-    on: 'yes',
-    words: ['a'],
-    row: [1, '2'],
-    rows: { 0: 1 },
-    dots: [2],
-  }
-  for (const [name, value] of Object.entries(wrong)) {
-    assert.throws(() => one.validate({ [name]: value }), new RegExp(`“${name}” cannot be`))
-  }
-  for (const edits of [null, [1], { x11: '1' }])
-    assert.throws(() => batchNorm.validate({ edits }), /“edits” cannot be/)
-  assert.throws(() => one.validate({ poem: 1 }), /there is no “poem”/)
-  assert.throws(() => one.validate([]), /names and values were expected/)
-})
-
 test('each call of defaults() returns a new object', () => {
   const first = one.defaults()
   first.row.push(3)
@@ -133,7 +110,7 @@ const texts = fc.oneof(
 for (const id of ids) {
   const { default: slice } = await import(`../../build/demo/sections/${id}/slice.js`)
   const names = Object.keys(slice.defaults())
-  test(`?${id}.…: each value is refused by name, or kept through a file and an address`, () => {
+  test(`?${id}.…: each value is refused by name, or kept through an address`, () => {
     fc.assert(
       fc.property(fc.constantFrom(...names), texts, (name, text) => {
         const { state, refused } = slice.fromQuery(new Map([[name, text]]))
@@ -146,7 +123,6 @@ for (const id of ids) {
         const fromAddress = slice.fromQuery(new Map(Object.entries(query)))
         assert.deepEqual(fromAddress.refused, [])
         assert.deepEqual(slice.toQuery(fromAddress.state), query)
-        assert.deepEqual(slice.toQuery(slice.validate(JSON.parse(JSON.stringify(state)))), query)
       }),
       { numRuns: 300 },
     )

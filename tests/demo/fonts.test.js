@@ -25,7 +25,7 @@ test('all fonts together are at most 100 kB, and come with their licenses; the p
   await openAll(page)
   assert.deepEqual(complaints, [])
   await page.$$eval('.guess button:last-of-type', (all) => all.forEach((button) => button.click()))
-  await openMenu(page, 'opening')
+  await openMenu(page)
   await page.$$eval('button', (all) => all.find(({ textContent }) => textContent === 'PyTorch code')?.click())
   await page.waitForSelector('dialog[open] pre')
   await page.evaluate(() => document.fonts.ready)

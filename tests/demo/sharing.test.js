@@ -3,11 +3,10 @@
 /** @import { Browser, BrowserContext, Page } from 'puppeteer-core' */
 
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import {
+  choose,
   click,
   dragByFinger,
   dragNumber,
@@ -40,18 +39,9 @@ const EXAMPLE = { at: 'worked-example', features: { 'prefers-reduced-motion': 'r
 
 const problem = (/** @type {Page} */ page) =>
   page.$eval('.problems', (element) => element.textContent.replace(/\s*Close$/, '').trim())
-/** @param {Page} page @param {string} name of a button of the footer */
+/** @param {Page} page @param {string} name of a button of the menu */
 const disabled = (page, name) =>
-  page.$eval(`.tools ::-p-text(${name})`, (button) => button.matches(':disabled'))
-
-/** Loads a file of numbers into the page. @param {Page} page @param {string} text the file's */
-async function upload(page, text) {
-  const path = join(site.folder, 'upload.json')
-  writeFileSync(path, text)
-  const input = await page.$('.tools input[type=file]')
-  assert.ok(input)
-  await input.uploadFile(path)
-}
+  page.$eval(`#menu ::-p-xpath(.//button[.="${name}"])`, (button) => button.matches(':disabled'))
 
 test('typing, a drag and a key are each one step of undo and redo', async () => {
   const { page, complaints } = await site.open('', EXAMPLE)
@@ -71,12 +61,13 @@ test('typing, a drag and a key are each one step of undo and redo', async () => 
   await press(page, 'Control', 'z')
   assert.notEqual(await value(page, 'x₁₂'), dragged)
   assert.equal(await value(page, 'x₁₁'), 1.25)
-  await click(page, '.tools ::-p-text(Undo)')
+  await openMenu(page)
+  await choose(page, 'Undo')
   assert.equal(await value(page, 'x₁₁'), first)
   assert.ok(await disabled(page, 'Undo'))
   await press(page, 'Control', 'Shift', 'z')
   await press(page, 'Control', 'y')
-  await click(page, '.tools ::-p-text(Redo)')
+  await choose(page, 'Redo')
   assert.equal(await value(page, 'x₁₁'), 1.25)
   assert.equal(await value(page, 'x₁₂'), dragged)
   assert.ok(await disabled(page, 'Redo'))
@@ -107,7 +98,7 @@ test('a number can be dragged with a finger', async () => {
   await dragByFinger(page, field('x₁₂'), 40)
   near(await value(page, 'x₁₂'), first + 1, 1e-6)
   assert.equal(await page.evaluate(() => scrollX), 0)
-  await click(page, '.tools ::-p-text(Undo)')
+  await press(page, 'Control', 'z')
   assert.equal(await value(page, 'x₁₂'), first)
   await page.close()
 })
@@ -140,89 +131,29 @@ test('links can be copied; if the browser refuses, the link appears, to be copie
   await page.evaluate(() => {
     navigator.clipboard.writeText = async (copied) => void Object.assign(window, { copied })
   })
-  await click(page, '.tools .copy button')
-  assert.match(String(await page.evaluate('copied')), /\/\?example.edits=x11:2$/)
+  await openMenu(page)
+  await choose(page, 'Copy the link')
+  assert.match(String(await page.evaluate('copied')), /\/\?example.edits=x11:2#worked-example$/)
   await page.evaluate(() => {
     navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))
   })
-  await click(page, '.tools .copy button')
+  await choose(page, 'Copy the link')
   assert.match(
     await (
-      await get(page, '.tools .copy input')
+      await get(page, '#menu .copy input')
     ).evaluate((input) => (input instanceof HTMLInputElement ? input.value : '')),
-    /\/\?example.edits=x11:2$/,
+    /\/\?example.edits=x11:2#worked-example$/,
   )
   await page.close()
 })
 
-test('a file saves the page’s state and restores it', async () => {
-  const { page } = await site.open('?example.seed=7&example.edits=x11:2,gamma1:3', EXAMPLE)
-  await openLayer(page)
-  const text = String(
-    await site.saved('gpt-layers.json', () => click(page, '.tools ::-p-text(Download the numbers)')),
-  )
-  const { state, numbers } = JSON.parse(text)
-  assert.deepEqual(state.example.edits, { x11: 2, gamma1: 3 })
-  assert.equal(numbers.opening.length, 2)
-  const second = await site.open('', EXAMPLE)
-  await openLayer(second.page)
-  await upload(second.page, text)
-  await second.page.waitForSelector(`${field('x₁₁')}[aria-valuenow="2"]`)
-  const cells = (/** @type {Page} */ page) =>
-    page.$$eval('#worked-example .cell', (all) =>
-      all.map((one) => one.querySelector('input')?.value ?? one.textContent),
-    )
-  assert.deepEqual(await cells(second.page), await cells(page))
-  await waitInPage(second.page, () => location.search.includes('example.seed=7&example.edits=x11:2,gamma1:3'))
-  await press(second.page, 'Control', 'z')
-  await waitInPage(second.page, () => location.search === '')
-  await page.close()
-  await second.page.close()
-})
-
-test('an invalid file is refused with a sentence and changes nothing', async () => {
-  const { page, complaints } = await site.open('?example.edits=x11:2', EXAMPLE)
-  await openLayer(page)
-  const bad = {
-    'is not JSON': 'tensor([1.])',
-    'did not write it': '{"page":"another","version":1,"state":{}}',
-    'no section “poem”': '{"page":"gpt-layers","version":1,"state":{"poem":{}}}',
-    '“seed” cannot be -1': '{"page":"gpt-layers","version":1,"state":{"example":{"seed":-1}}}',
-    '“edits” cannot be {"x99":1}':
-      '{"page":"gpt-layers","version":1,"state":{"example":{"edits":{"x99":1}}}}',
-    '“edits” cannot be {"x11":"two"}':
-      '{"page":"gpt-layers","version":1,"state":{"example":{"edits":{"x11":"two"}}}}',
-    '“edits” cannot be {"x11":null}':
-      '{"page":"gpt-layers","version":1,"state":{"example":{"edits":{"x11":null}}}}',
-    'names and values were expected': '[]',
-  }
-  for (const [why, text] of Object.entries(bad)) {
-    await upload(page, text)
-    await page.waitForFunction(
-      (why) => document.querySelector('.problems')?.textContent.includes(why),
-      {},
-      why,
-    )
-    assert.match(await problem(page), /^That file cannot be loaded: .*\. Nothing was changed\.$/)
-    assert.equal(await value(page, 'x₁₁'), 2)
-    assert.ok(await disabled(page, 'Undo'))
-  }
-  assert.deepEqual(complaints, [])
-  await page.close()
-})
-
-test('a chart can be saved as SVG and as PNG, with the colors of the page, under the page’s policy', async () => {
-  const { page, complaints } = await site.open('?embed=opening', {
+test('the figure in view can be saved as PNG, with the colors of the page, under the page’s policy', async () => {
+  const { page, complaints } = await site.open('#batch-norm', {
     features: { 'prefers-reduced-motion': 'reduce' },
+    ready: '#batch-norm .figure',
   })
-  await click(page, '#opening .more')
-  const save = (/** @type {string} */ format) => click(page, `#opening ::-p-text(Save as ${format})`)
-  const text = String(await site.saved('layer-normalization.svg', () => save('SVG')))
-  assert.match(text, /^<svg [^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/)
-  assert.equal((text.match(/<circle /g) ?? []).length, 24)
-  assert.match(text, /<circle [^>]*fill="#[0-9a-f]{6}"/)
-  assert.doesNotMatch(text, / class=| style=|var\(/)
-  const png = await site.saved('layer-normalization.png', () => save('PNG'))
+  await openMenu(page)
+  const png = await site.saved('batch-norm.png', () => choose(page, 'Save as PNG'))
   // The picture has many pixels of both colors of the points.
   const count = await page.evaluate(async (base64) => {
     const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
@@ -319,17 +250,10 @@ async function withoutServiceWorker(browser) {
   return page
 }
 
-const MORE = '.menu button'
-for (const { part, file, id, buttons = [] } of [
+for (const { part, file, id } of [
   { part: 'This section', file: /ScaleAndShift-.+\.js$/, id: 'scale-and-shift' },
   { part: 'This section', file: /ScaleAndShift-.+\.css$/, id: 'scale-and-shift' },
-  { part: 'The menu', file: /FigurePanel-.+\.css$/, id: 'opening', buttons: [MORE] },
-  {
-    part: 'The part that saves pictures',
-    file: /chart-.+\.js$/,
-    id: 'opening',
-    buttons: [MORE, '::-p-text(Save as PNG)'],
-  },
+  { part: 'The part that saves pictures', file: /picture-.+\.js$/, id: 'opening' },
 ])
   test(`without ${file.source} the page says what is missing, and a reload brings it`, async (t) => {
     const server = await serveWithout(t, site.url, file)
@@ -337,18 +261,22 @@ for (const { part, file, id, buttons = [] } of [
     const page = await withoutServiceWorker(context)
     await page.goto(server.url)
     await get(page, 'main:not(.still)')
-    const problem = `#${id} ::-p-text(${part} could not be fetched.)`
-    if (id !== 'opening') await page.$eval(`#${id}`, (section) => section.scrollIntoView())
-    for (const button of buttons) await click(page, `#${id} ${button}`)
+    const problem = `::-p-text(${part} could not be fetched.)`
+    const act = async () => {
+      if (id !== 'opening') return page.$eval(`#${id}`, (section) => section.scrollIntoView())
+      await openMenu(page)
+      await choose(page, 'Save as PNG')
+    }
+    await act()
     await page.waitForSelector(problem)
     server.missing = null
-    const reload = await get(page, `#${id} ::-p-text(Reload the page)`)
+    const reload = await get(page, '::-p-text(Reload the page)')
     // click() would ask the page afterwards whether it was pressed, but then the page is gone.
     await Promise.all([page.waitForNavigation(), reload.evaluate((button) => button.click())])
     await get(page, 'main:not(.still)')
     assert.equal(new URL(page.url()).hash, `#${id}`)
     await reach(page, id)
-    for (const button of buttons) await click(page, `#${id} ${button}`)
+    await act()
     await waitInPage(page, `performance.getEntriesByType('resource').some(({ name }) => ${file}.test(name))`)
     await page.evaluate(drawn)
     assert.equal(await page.$(problem), null)
@@ -357,12 +285,12 @@ for (const { part, file, id, buttons = [] } of [
 
 test('why a picture cannot be saved stands in the menu', async () => {
   const { page } = await site.open('')
-  await openMenu(page, 'opening')
+  await openMenu(page)
   await page.evaluate(() => {
     HTMLCanvasElement.prototype.toBlob = (callback) => callback(null)
   })
-  await click(page, '#opening ::-p-text(Save as PNG)')
-  await get(page, '#opening ::-p-text(The picture was not saved: this chart is too large for a picture.)')
+  await choose(page, 'Save as PNG')
+  await get(page, '#menu ::-p-text(The picture was not saved: the figure is too large for a picture.)')
   await page.close()
 })
 

@@ -1,4 +1,4 @@
-// Two small GPTs, with layer norms and without, learn to sort letters; and what a plain stack does to a row.
+// Two small GPTs, with layer norms and without, learn to sort letters.
 
 /** @import { Page } from 'puppeteer-core' */
 /** @import { OpenOptions } from './browser.js' */
@@ -6,21 +6,14 @@
 import assert from 'node:assert/strict'
 import { test as testInNode } from 'node:test'
 import * as gpt from 'gpt-layers'
-import {
-  ANSWER,
-  QUESTION,
-  STACK,
-  stack,
-  STEPS,
-  Training,
-} from '../../build/demo/sections/training/compute.js'
-import { FINDINGS, LARGE, SMALL } from '../../build/demo/sections/training/findings.js'
+import { ANSWER, QUESTION, STEPS, Training } from '../../build/demo/sections/training/compute.js'
+import slice, { SMALL } from '../../build/demo/sections/training/slice.js'
+import { lossOf, lossText, verdict } from '../../build/demo/sections/training/verdict.js'
 import { assertClose, golden, unpack } from '../lib/support.js'
-import { click, drawn, eventually, focus, press, test, text, useSite } from './browser.js'
+import { click, drawn, eventually, focus, near, press, test, text, useSite, waitInPage } from './browser.js'
 
 const site = useSite()
 
-const GUESSING = Math.log(6)
 const RATE = '#training input[type=range]'
 /** The build of the page's worker. */
 await gpt.load({ build: 'simd', threads: 1 })
@@ -36,67 +29,72 @@ for (const { settings, ...expected } of training)
     both.dispose()
   })
 
-testInNode('in the plain stacks small weights shrink σ, and large ones stretch it; σ is PyTorch’s', () => {
-  const [small, large] = stacks.map((/** @type {any} */ { gain, deviations }) => {
-    const found = stack(gain).map(({ deviation }) => deviation)
-    assertClose(gpt.tensor(found), deviations, 2e-6)
-    return found
-  })
-  assert.deepEqual([stacks[0].gain, stacks[1].gain], [STACK.small, STACK.large])
-  for (let i = 1; i < STACK.layers.length; i++)
-    assert.ok(small[i] < small[i - 1] / 2 && large[i] > large[i - 1])
+testInNode(
+  'eight layers of Linear and ReLU shrink a row to a thousandth, or make it five times as wide',
+  () => {
+    const factors = stacks.map((/** @type {any} */ { gain, deviations }) => {
+      gpt.manualSeed(123)
+      let x = gpt.randn([1, 64])
+      const found = Array.from({ length: 8 }, () => {
+        const y = x.matmul(gpt.randn([64, 64]).mul(gain / 8))
+        x = new gpt.ReLU().forward(y)
+        return Math.sqrt(y.var({ unbiased: false }).item())
+      })
+      assertClose(gpt.tensor([0, 1, 3, 7].map((i) => found[i])), deviations, 2e-6)
+      return found[7] / found[0]
+    })
+    assert.ok(factors[0] < 1e-3)
+    near(factors[1], 5, 0.2)
+  },
+)
+
+testInNode('the verdict says what the losses are', () => {
+  const of = (/** @type {number} */ norms, /** @type {number} */ none) =>
+    verdict({ with: Array(STEPS).fill(norms), without: Array(STEPS).fill(none) })
+  assert.equal(of(0.1, 0.2), 'Both learn. The loss is lower with norms.')
+  assert.equal(of(0.2, 0.1), 'Both learn. The loss is lower without norms.')
+  assert.equal(of(0.5, 0.7), 'The GPT with norms learns; without them it learns a part.')
+  assert.equal(of(0.8, 1.7), 'The GPT with norms learns a part; without them it learns nothing.')
+  assert.equal(of(1.7, 0.5), 'The GPT with norms learns nothing; without them it learns.')
+  assert.equal(of(0.5, 1e6), 'The GPT with norms learns; without them its loss explodes.')
+  assert.equal(of(0.5, Infinity), 'The GPT with norms learns; without them its loss explodes.')
+  assert.equal(of(1e4, 1e5), 'Both losses explode. The loss is lower with norms.')
+  // A loss that exploded and came back has exploded.
+  const back = { with: [2, ...Array(20).fill(0.1)], without: [1e6, ...Array(20).fill(0.1)] }
+  assert.equal(verdict(back), 'The GPT with norms learns; without them its loss explodes.')
 })
 
-/** @type {Map<number, { with: number, without: number, answers: { with: string, without: string } }>} */
-const trained = new Map()
 /**
- * The mean loss of the last ten steps, as the page writes it, and the answers. The page trains in the same build
- * from the same seed: these are its numbers.
+ * The losses and answers of a training. The page trains in the same build from the same seed: these are its
+ * numbers.
  *
- * @param {number} index of the finding
+ * @param {ConstructorParameters<typeof Training>[0]} settings
  */
-function train(index, steps = STEPS) {
-  const before = trained.get(index)
-  if (before) return before
-  const both = new Training(FINDINGS[index].settings)
-  const losses = Array.from({ length: steps }, () => both.step()).slice(-10)
-  const mean = (/** @type {'with' | 'without'} */ key) => losses.reduce((sum, one) => sum + one[key], 0) / 10
-  const found = { with: mean('with'), without: mean('without'), answers: both.answers() }
+function train(settings) {
+  const both = new Training(settings)
+  const steps = Array.from({ length: STEPS }, () => both.step())
+  const losses = { with: steps.map((one) => one.with), without: steps.map((one) => one.without) }
+  const answers = both.answers()
   both.dispose()
-  trained.set(index, found)
-  return found
+  return { losses, answers }
 }
+const LARGE = slice.defaults()
+const trained = { large: train(LARGE), small: train({ ...LARGE, rate: SMALL }) }
 
-/** For each finding: the number of steps to train, and the condition that its sentence states. */
-const CLAIMS = /** @type {[string, number, (found: ReturnType<typeof train>) => boolean][]} */ ([
-  [
-    'Both learn: with small steps, three blocks need no norms.',
-    STEPS,
-    ({ answers, ...loss }) =>
-      answers.with === ANSWER && answers.without === ANSWER && loss.with < 0.2 && loss.without < 0.2,
-  ],
-  [
-    'Both learn: with shortcuts and small steps, depth alone needs no norms.',
-    60, // because a step takes long
-    (loss) => loss.with < GUESSING / 2 && loss.without < GUESSING / 2,
-  ],
-  [
-    'Only the GPT with norms learns. Without them the loss explodes.',
-    STEPS,
-    ({ answers, ...loss }) => answers.with === ANSWER && loss.with < GUESSING / 3 && loss.without > 1000,
-  ],
-  [
-    'From weights as small as GPT-2’s, the GPT with norms learns much faster: its loss is below a third.',
-    STEPS,
-    (loss) => loss.with < loss.without / 3,
-  ],
-])
-for (const [i, [says, steps, holds]] of CLAIMS.entries())
-  testInNode(says, () => {
-    assert.equal(FINDINGS[i].says, says)
-    const found = train(i, steps)
-    assert.ok(holds(found), JSON.stringify(found))
-  })
+testInNode('with small steps both learn; with large steps, from three blocks on, only with norms', () => {
+  assert.equal((LARGE.rate / SMALL).toFixed(6), '20.000000') // as the question says
+  assert.equal(LARGE.blocks, 3)
+  const { large, small } = trained
+  assert.match(verdict(small.losses), /^Both learn\./)
+  assert.deepEqual(small.answers, { with: ANSWER, without: ANSWER })
+  assert.equal(verdict(large.losses), 'The GPT with norms learns; without them its loss explodes.')
+  assert.equal(large.answers.with, ANSWER)
+  for (const blocks of [4, 6])
+    assert.match(
+      verdict(train({ ...LARGE, blocks }).losses),
+      /^The GPT with norms learns( a part)?; without them its loss explodes\.$/,
+    )
+})
 
 /** @param {string} [query] @param {OpenOptions} [options] */
 const show = (query = '', options = {}) => site.open(`?embed=training${query}`, { ready: RATE, ...options })
@@ -111,35 +109,28 @@ const answers = (page) =>
   page.$$eval('#training .answers > *', (all) => all.map((one) => one.textContent?.trim()))
 const spaced = (/** @type {string} */ letters) => Array.from(letters).join(' ')
 
-test('the page shows the losses and answers of the same training; its guess shows the large steps', async () => {
+test('the page shows the losses, the answers and the verdict; its guess shows the small steps', async () => {
   const { page, complaints } = await show()
-  const factors = /by ([\d.]+) if .* by ([\d.]+) if they are large/.exec(
-    await text(page, '#training .text p'),
-  )
-  for (const [i, gain] of [STACK.small, STACK.large].entries()) {
-    const [first, , , last] = stack(gain).map(({ deviation }) => deviation)
-    assert.equal(factors?.[i + 1], ((last / first) ** (1 / 7)).toPrecision(2))
+  const assertShows = async (/** @type {ReturnType<typeof train>} */ { losses, answers: letters }) => {
+    await untilTrained(page)
+    const shown = await answers(page)
+    assert.deepEqual(shown.slice(0, 2), ['to sort', spaced(QUESTION)])
+    assert.deepEqual(shown.slice(3), [
+      ...['with norms', spaced(letters.with), lossText(lossOf(losses.with))],
+      ...['without norms', spaced(letters.without), lossText(lossOf(losses.without))],
+    ])
+    assert.equal(await text(page, '#training .verdict'), verdict(losses))
   }
-  await untilTrained(page)
-  const [small, large] = [train(0), train(2)]
-  const names = ['with norms', 'without norms']
-  const sorted = [names[0], spaced(ANSWER), `loss ${small.with.toFixed(2)}`]
-  const alone = [names[1], spaced(ANSWER), `loss ${small.without.toFixed(2)}`]
-  assert.deepEqual(await answers(page), ['to sort', spaced(QUESTION), '', ...sorted, ...alone])
+  await assertShows(trained.large)
   await click(page, '#training .guess button')
-  await untilTrained(page)
-  assert.match(await text(page, '#training .finding'), /^Only the GPT with norms learns/)
-  assert.equal((LARGE.rate / SMALL.rate).toFixed(6), '20.000000') // as the question says
-  assert.deepEqual((await answers(page)).slice(3), [
-    ...[names[0], spaced(ANSWER), `loss ${large.with.toFixed(2)}`],
-    ...[names[1], spaced(large.answers.without), 'loss over 1000'],
-  ])
+  await waitInPage(page, `location.search.includes('training.rate=${SMALL}')`)
+  await assertShows(trained.small)
   assert.doesNotMatch(await page.$eval('#training', ({ outerHTML }) => outerHTML), /NaN|Infinity|undefined/)
   assert.deepEqual(complaints, [])
   await page.close()
 })
 
-test('with reduced motion the curves come as a whole; a finding is said of its settings only', async () => {
+test('with reduced motion the curves come as a whole; the verdict comes with them', async () => {
   const options = { features: { 'prefers-reduced-motion': 'reduce' }, first: holdWorkers }
   const { page } = await show('', options)
   const lengths = () =>
@@ -157,7 +148,7 @@ test('with reduced motion the curves come as a whole; a finding is said of its s
   await focus(page, RATE)
   await press(page, 'Home')
   assert.deepEqual(await lengths(), [1, 1])
-  assert.equal(await text(page, '#training .finding'), '')
+  assert.equal(await text(page, '#training .verdict'), '')
   await page.close()
 })
 

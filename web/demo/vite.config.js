@@ -48,8 +48,11 @@ const offline = {
   },
 }
 
-/** What the page promises: no inline script or style, and nothing from or to anywhere else. */
-const POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'"
+/**
+ * What the page promises: no inline script or style, and nothing from or to anywhere else. An image may be in
+ * its own address: so a figure becomes a PNG.
+ */
+const POLICY = "default-src 'self'; img-src 'self' data:; script-src 'self' 'wasm-unsafe-eval'"
 
 const headers = {
   // Isolated, as threads require; and a page that is isolated itself may embed this one.

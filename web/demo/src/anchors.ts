@@ -1,7 +1,7 @@
 // A link to a section lands there. Sections above it arrive later and have their room already.
 
 /**
- * @param hash of an address, such as '#divisor'
+ * @param hash of an address, such as '#training'
  * @returns the id; '' for a hash like '#100%'
  */
 export function idOf(hash: string): string {

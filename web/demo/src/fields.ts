@@ -11,11 +11,6 @@ export interface Slice<S> {
   toQuery(state: S): Record<string, string>
   /** `refused` lists the names it does not know and the names whose values are invalid. */
   fromQuery(query: Map<string, string>): { state: S; refused: string[] }
-  /**
-   * Checks the state in a file; throws an Error whose message completes the sentence "That file cannot be
-   * loaded: ...".
-   */
-  validate(value: unknown): S
   /** The fields that only select what is shown; undo does not change them. */
   views: string[]
 }
@@ -145,29 +140,5 @@ export function slice<Fields extends Record<string, Field<unknown>>>(
       }
       return { state: { ...defaults(), ...read }, refused }
     },
-    validate(value) {
-      const valid: Record<string, unknown> = {}
-      for (const [name, given] of Object.entries(asObject(value))) {
-        if (!Object.hasOwn(fields, name)) throw new Error(`there is no “${name}”`)
-        const { initial, read, write } = fields[name]
-        const known = isLike(given, initial) ? read(write(given)) : undefined
-        if (known === undefined) throw new Error(`“${name}” cannot be ${JSON.stringify(given)}`)
-        valid[name] = known
-      }
-      return { ...defaults(), ...valid }
-    },
   }
-}
-
-/** Whether a value has the type of another one. Lists and objects in a state are of numbers. */
-const isLike = (value: unknown, other: unknown) =>
-  typeof value === typeof other &&
-  Array.isArray(value) === Array.isArray(other) &&
-  (typeof value !== 'object' ||
-    (value !== null && Object.values(value).every((one) => typeof one === 'number')))
-
-/** @returns a shallow copy; throws if the value is no plain object */
-export function asObject(value: unknown): Record<string, unknown> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
-  throw new Error(`names and values were expected, not ${JSON.stringify(value)}`)
 }

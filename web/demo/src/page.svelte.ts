@@ -1,12 +1,10 @@
 // The page's state: one plain object with a slice per section; its undo history; how it is written to the
-// address and to a file.
+// address.
 
 import { flushSync } from 'svelte'
-import { messageOf } from './errors.ts'
-import { asObject, type Slice } from './fields.ts'
+import type { Slice } from './fields.ts'
 import type { SectionId, SliceId, States } from './sections/slices.ts'
 
-const VERSION = 1 // of the file
 const MOST_STEPS = 1000 // to undo
 
 /** What the address may say of the page's looks. */
@@ -21,12 +19,10 @@ type Shown = { id: SectionId; state?: readonly SliceId[] }
 export class Page {
   /** The slices of the state: the sections' by their ids, and those that several sections share. */
   state: Readonly<States> = $state.raw({} as States)
-  /** What is wrong with the address or with a file; '' if nothing is. The next change clears it. */
+  /** What is wrong with the address; '' if nothing is. The next change clears it. */
   problem = $state('')
   /** The section whose figure is presented; see Present.svelte. */
   presents: SectionId | null = $state(null)
-  /** Milliseconds from the last edit to the updated document. */
-  updateTime = $state(0)
   /** How the page looks, as the address said: theme, size, and what an embedded section shows. */
   looks: Readonly<Record<string, string>> = {}
 
@@ -36,7 +32,6 @@ export class Page {
   #future: readonly Readonly<States>[] = $state.raw([])
   /** Whether the next edit continues the current step of the history. */
   #stepIsOpen = false
-  #offers: Map<string, () => unknown> = new Map()
 
   /** @param query the address's, which sets the initial state */
   constructor(
@@ -153,54 +148,6 @@ export class Page {
   }
 
   /**
-   * Offers a section's computed numbers, in an $effect, to be saved with the state.
-   *
-   * @param numbers called when a file is saved; the result must be JSON data
-   * @returns withdraws the offer
-   */
-  offer(id: SectionId, numbers: () => unknown): () => void {
-    this.#offers.set(id, numbers)
-    return () => this.#offers.delete(id)
-  }
-
-  /** @returns the state, and the numbers computed from it, as JSON */
-  toFile(): string {
-    const numbers = Object.fromEntries([...this.#offers].map(([id, numbers]) => [id, numbers()]))
-    const file = { page: 'gpt-layers', version: VERSION, state: this.state, numbers }
-    return JSON.stringify(file, null, 1) + '\n'
-  }
-
-  /**
-   * Loads the state from a file, as one step to undo. If the file is invalid, sets `problem` and changes
-   * nothing else.
-   *
-   * @param text as `toFile` wrote it; the numbers in it are ignored
-   */
-  fromFile(text: string) {
-    try {
-      const file = asObject(JSON.parse(text))
-      if (file.page !== 'gpt-layers' || file.version !== VERSION)
-        throw new Error('this page did not write it')
-      const saved = asObject(file.state)
-      for (const id of Object.keys(saved)) {
-        if (!this.#slices.some(([slice]) => slice === id)) throw new Error(`there is no section “${id}” here`)
-      }
-      const entries = this.#slices.map(([id, slice]) => {
-        return [id, Object.hasOwn(saved, id) ? slice.validate(saved[id]) : slice.defaults()]
-      })
-      this.endStep()
-      this.#update(() => {
-        this.#past = [...this.#past, this.state].slice(-MOST_STEPS)
-        this.#future = []
-        this.state = Object.fromEntries(entries)
-      })
-    } catch (error) {
-      const why = error instanceof SyntaxError ? 'it is not JSON' : messageOf(error)
-      this.problem = `That file cannot be loaded: ${why}. Nothing was changed.`
-    }
-  }
-
-  /**
    * Sets the state from a query. Names and values that are invalid are listed in `problem` and otherwise
    * ignored.
    */
@@ -241,12 +188,10 @@ export class Page {
 
   /** Changes the state and updates the document before it returns. */
   #update(change: () => void) {
-    const start = performance.now()
     flushSync(() => {
       change()
       this.problem = ''
     })
-    this.updateTime = performance.now() - start
   }
 }
 

@@ -54,7 +54,7 @@ export const sections: readonly Section[] = [
   {
     id: 'training',
     title: 'Why it’s needed',
-    says: 'With small steps a small GPT learns also without norms, with large steps only with them.',
+    says: 'With small steps a small GPT learns also without norms; with large steps, from three blocks on, only with them.',
     heights: [603, 1227],
     load: () => import('./training/Training.svelte'),
   },
@@ -85,18 +85,5 @@ export const sections: readonly Section[] = [
     says: 'Layer norm looks at one row alone; batch norm at one column of all rows.',
     heights: [631, 1358],
     load: () => import('./batch-norm/BatchNorm.svelte'),
-  },
-  {
-    id: 'divisor',
-    title: 'n or n − 1?',
-    state: ['example'],
-    heights: [471, 1068],
-    load: () => import('./divisor/Divisor.svelte'),
-  },
-  {
-    id: 'feed-forward',
-    title: 'GELU and FeedForward',
-    heights: [574, 1314],
-    load: () => import('./feed-forward/FeedForward.svelte'),
   },
 ]

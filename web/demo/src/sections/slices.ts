@@ -3,7 +3,6 @@
 import example from '../example-slice.ts'
 import type { StateOf } from '../fields.ts'
 import batchNorm from './batch-norm/slice.ts'
-import feedForward from './feed-forward/slice.ts'
 import halfPrecision from './half-precision/slice.ts'
 import opening from './opening/slice.ts'
 import scaleAndShift from './scale-and-shift/slice.ts'
@@ -23,12 +22,11 @@ export const slices = {
   'scale-and-shift': scaleAndShift,
   'transformer-block': transformerBlock,
   'batch-norm': batchNorm,
-  'feed-forward': feedForward,
 }
 
 export type States = { [Id in keyof typeof slices]: StateOf<(typeof slices)[Id]> }
 
 export type SliceId = keyof States
 
-/** The section on the divisor shows the example, and has no state of its own. */
-export type SectionId = Exclude<SliceId, 'example'> | 'divisor'
+/** The example has no section of its own: several show it. */
+export type SectionId = Exclude<SliceId, 'example'>

@@ -18,9 +18,4 @@ export const SOURCES = [
     title: 'On Layer Normalization in the Transformer Architecture',
     href: 'https://arxiv.org/abs/2002.04745',
   },
-  {
-    who: 'Hendrycks, Gimpel 2016',
-    title: 'Gaussian Error Linear Units (GELUs)',
-    href: 'https://arxiv.org/abs/1606.08415',
-  },
 ]

@@ -1,26 +1,11 @@
 // Trains a small GPT with layer norms, and the same one without, to sort letters. Knows nothing of the page.
 
-import {
-  AdamW,
-  crossEntropy,
-  GPTModel,
-  Identity,
-  manualSeed,
-  noGrad,
-  rand,
-  randn,
-  ReLU,
-  scope,
-  type Tensor,
-} from 'gpt-layers'
+import { AdamW, crossEntropy, GPTModel, Identity, manualSeed, rand, scope } from 'gpt-layers'
 
 export interface Settings {
   blocks: number
   /** The learning rate. */
   rate: number
-  /** `pytorch`: as the layers draw them. `gpt2`: N(0, 0.02) as GPT-2's, and biases of 0. */
-  weights: 'pytorch' | 'gpt2'
-  seed: number
 }
 
 /** Something of both networks: the one with layer norms, and the one without. */
@@ -37,7 +22,7 @@ export const QUESTION = 'ebfabc'
 export const ANSWER = 'abbcef'
 
 const BATCH = 16 // rows per step
-const GPT2_DEVIATION = 0.02
+const SEED = 2
 const IGNORED = -100 // the target of a token whose logits do not count
 
 /** One network and its optimizer. */
@@ -46,8 +31,8 @@ class Learner {
   readonly #optimizer: AdamW
   #loss = NaN
 
-  constructor({ blocks, rate, weights, seed }: Settings, norms: boolean) {
-    manualSeed(seed) // both networks draw the same weights: a norm draws none
+  constructor({ blocks, rate }: Settings, norms: boolean) {
+    manualSeed(SEED) // both networks draw the same weights: a norm draws none
     this.#model = new GPTModel({
       vocabSize: ALPHABET.length,
       contextLength: 2 * LETTERS - 1,
@@ -55,34 +40,8 @@ class Learner {
       nHeads: 3,
       nLayers: blocks,
     })
-    if (weights === 'gpt2') this.#drawAsGPT2()
     if (!norms) this.#removeNorms()
     this.#optimizer = new AdamW(this.#model.parameters(), { lr: rate })
-  }
-
-  /**
-   * GPT-2's weights: N(0, 0.02), and biases of 0. The layers whose outputs are added to the shortcut draw from
-   * N(0, 0.02 / √(2 · blocks)).
-   */
-  #drawAsGPT2() {
-    const model = this.#model
-    const draw = ({ weight, bias }: { weight: Tensor; bias?: Tensor | null }, sums = 1) =>
-      scope(() => {
-        bias?.data.fill(0)
-        const drawn = randn(weight.shape).mul(GPT2_DEVIATION / Math.sqrt(sums)) // it may move weight.data
-        weight.data.set(drawn.data)
-      })
-    const sums = 2 * model.trfBlocks.length
-    draw(model.tokEmb)
-    draw(model.posEmb)
-    for (const { attn, ff } of model.trfBlocks) {
-      const [first, , last] = ff.layers
-      draw(attn.cAttn)
-      draw(attn.cProj, sums)
-      draw(first)
-      draw(last, sums)
-    }
-    draw(model.outHead)
   }
 
   #removeNorms() {
@@ -157,31 +116,4 @@ export class Training {
   dispose() {
     this.#each((learner) => learner.dispose())
   }
-}
-
-/** Layers of Linear and ReLU, without shortcuts and norms. */
-export const STACK = { width: 64, layers: [1, 2, 4, 8], small: 0.58, large: 2 }
-
-/**
- * What the layers' weights, drawn from N(0, gain² / width), make of numbers from N(0, 1).
- *
- * @returns for each of STACK.layers the numbers that its Linear puts out, and their deviation
- */
-export function stack(gain: number): { values: number[]; deviation: number }[] {
-  const { width, layers } = STACK
-  return noGrad(() =>
-    scope(() => {
-      manualSeed(123)
-      const relu = new ReLU()
-      let x = randn([1, width])
-      const found: ReturnType<typeof stack> = []
-      for (let layer = 1; layer <= Math.max(...layers); layer++) {
-        const y = x.matmul(randn([width, width]).mul(gain / Math.sqrt(width)))
-        if (layers.includes(layer))
-          found.push({ values: Array.from(y.data), deviation: Math.sqrt(y.var({ unbiased: false }).item()) })
-        x = relu.forward(y)
-      }
-      return found
-    }),
-  )
 }
