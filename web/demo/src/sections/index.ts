@@ -55,7 +55,7 @@ export const sections: readonly Section[] = [
     id: 'training',
     title: 'Why it’s needed',
     says: 'With small steps a small GPT learns also without norms; with large steps, from three blocks on, only with them.',
-    heights: [603, 1227],
+    heights: [462, 1005],
     load: () => import('./training/Training.svelte'),
   },
   {

@@ -1,6 +1,6 @@
 // The section's settings.
 
-import { choice, edits, integer, seed, slice } from '../../fields.ts'
+import { choice, edits, integer, slice } from '../../fields.ts'
 
 export const FEATURES = 5
 export const BATCH = { min: 1, max: 6 }
@@ -16,7 +16,6 @@ const cell = new RegExp(`^x[1-${BATCH.max}][1-${FEATURES}]$`)
 
 export default slice({
   batch: integer(4, BATCH),
-  seed: seed(17),
   norm: choice('layer', ['layer', 'batch', 'rms']),
   mode: choice('training', ['training', 'evaluation']),
   /** The changed numbers, by cell: x12 is sample 1's feature 2. */
