@@ -24,8 +24,8 @@ import { type LoadedKeys, areFinite, loadDict, notFinite } from '../files/copy.t
 import { printLayer } from './print.ts'
 
 /**
- * The second argument of `forward`: options of one call. Sequential gives it to every layer. GPTModel gives it
- * to its blocks. TransformerBlock gives it to `attn`.
+ * The second argument of `forward`: options of one call. Sequential gives it to every layer, GPTModel to its
+ * blocks, TransformerBlock to `attn`. Embeddings, norms, feed-forward layers and heads get none.
  *
  * - `returnWeights`: Attention also returns its weights
  * - `cache`: the tokens before, whose keys and values Attention then does not compute again
@@ -57,7 +57,7 @@ export interface ForwardEvent {
 /** @returns a Tensor to take the place of the output, or undefined to leave it */
 export type ForwardListener = (event: ForwardEvent) => Tensor | void
 
-export const asObject = (returned: Returned): { output: Tensor } =>
+const asObject = (returned: Returned): { output: Tensor } =>
   Object.hasOwn(Object(returned), 'output')
     ? (returned as { output: Tensor })
     : { output: returned as Tensor }
@@ -65,9 +65,6 @@ export const asObject = (returned: Returned): { output: Tensor } =>
 /** The words of the error for a listener that returns neither Tensor nor undefined. */
 const ANSWER = "a listener's result"
 const EXPECTED = 'a Tensor or undefined (an arrow function with braces returns undefined)'
-
-/** The output without the weights. */
-export const outputOf = (returned: Returned): Tensor => asObject(returned).output
 
 /** See `Compared`. */
 const NOT_CLONED: symbol = /* @__PURE__ */ Symbol(
@@ -104,10 +101,7 @@ export class Module {
   readonly structuredClone = NOT_CLONED
 
   /** Called after every `forward`. */
-  #listeners: { name: string; listener: ForwardListener }[] = []
-
-  /** This object's own `forward`, where it has one beside its class's. */
-  #ownForward: PropertyDescriptor | undefined
+  #listeners: Set<{ name: string; listener: ForwardListener }> = new Set()
 
   /**
    * Whether the layer is in training mode; true for a new layer. Dropout and Attention drop numbers only in
@@ -125,9 +119,7 @@ export class Module {
   /**
    * Computes the layer.
    *
-   * @param context options of this call, such as `{ returnWeights: true }`. Sequential gives it to every
-   *   layer. GPTModel gives it to its blocks. TransformerBlock gives it to `attn`. Embeddings, norms,
-   *   feed-forward layers and heads get none
+   * @param context options of this call, such as `{ returnWeights: true }`
    * @throws {GptLayersError} UNSUPPORTED where the class does not define it
    */
   forward(x: Tensor, context?: Context): Tensor {
@@ -143,11 +135,8 @@ export class Module {
    * A Tensor that the listener returns takes the place of the output: the next listener sees it, and so does
    * the layer after this one. It is yours: no layer frees it.
    *
-   * @param listener gets `{ name, module, input, output }`. name: the path of the layer, such as
-   *   `trf_blocks.0.norm1`, or '' for this one. The tensors are valid during the call: `clone` those that you
-   *   keep. A clone belongs to the scope, if any, in which you called the outermost `forward`. An error that
-   *   the listener throws ends the `forward`. With `forward(x, { returnWeights: true })` the event of an
-   *   Attention has its `weights`, too.
+   * @param listener gets a ForwardEvent. A clone that it makes belongs to the scope, if any, in which you
+   *   called the outermost `forward`. An error that it throws ends the `forward`
    * @returns ends it; calling it again does nothing
    * @throws {GptLayersError} from `forward`: TYPE where the listener returns anything but a Tensor or undefined
    * @example
@@ -165,24 +154,23 @@ export class Module {
    */
   onForward(listener: ForwardListener): () => void {
     checkFunction('listener', listener)
-    const added = firstNames(namedModules(this)).map(([name, module]) => {
+    const added = namedModules(this).map(([name, module]) => {
       const entry = { name, listener }
-      if (module.#listeners.push(entry) === 1) module.#tellListeners()
-      return { module, entry }
+      if (module.#listeners.size === 0) module.#tellListeners()
+      module.#listeners.add(entry)
+      return () => {
+        if (module.#listeners.delete(entry) && module.#listeners.size === 0) module.#stopTelling()
+      }
     })
     return () => {
-      for (const { module, entry } of added) {
-        const { length } = module.#listeners
-        module.#listeners = module.#listeners.filter((other) => other !== entry)
-        if (length === 1 && module.#listeners.length === 0) module.#stopTelling()
-      }
+      for (const remove of added) remove()
     }
   }
 
   /** Puts in place of `forward`, on this object alone, one that tells the listeners. */
   #tellListeners(): void {
     const { forward } = this
-    this.#ownForward = Object.getOwnPropertyDescriptor(this, 'forward')
+    const own = Object.getOwnPropertyDescriptor(this, 'forward')
     const value: typeof forward = (...args) => {
       let returned: Returned = forward.apply(this, args)
       withUserScopes(() => {
@@ -199,13 +187,14 @@ export class Module {
     }
     if (ourForwards.has(forward)) ourForwards.add(value)
     Object.defineProperty(this, 'forward', { value, configurable: true, writable: true })
+    this.#stopTelling = () => {
+      Reflect.deleteProperty(this, 'forward')
+      if (own) Object.defineProperty(this, 'forward', own)
+    }
   }
 
   /** Puts `forward` back. */
-  #stopTelling(): void {
-    Reflect.deleteProperty(this, 'forward')
-    if (this.#ownForward) Object.defineProperty(this, 'forward', this.#ownForward)
-  }
+  #stopTelling: () => void = () => {}
 
   /** The tensors and layers directly inside, by property. @internal */
   ownParts(): [string, Tensor | Module][] {
@@ -223,10 +212,13 @@ export class Module {
    * its names.
    */
   namedChildren(): [string, Module][] {
-    return Module.#children(this)
+    const children = this.ownParts().flatMap<[string, Module]>(([property, part]) =>
+      part instanceof Module ? [[snakeCase(property), part]] : [],
+    )
+    return firstNames(children)
   }
 
-  /** @returns the layers directly inside, in the order of `namedChildren` */
+  /** @returns those of `namedChildren` */
   children(): Module[] {
     return this.namedChildren().map(([, module]) => module)
   }
@@ -236,15 +228,15 @@ export class Module {
    * layer comes before the layers inside it. One that is there twice has the first of its paths.
    */
   namedModules(): [string, Module][] {
-    return firstNames(namedModules(this))
+    return namedModules(this)
   }
 
   /**
-   * @returns this layer and all layers inside, in the order of `namedModules`
+   * @returns those of `namedModules`
    * @example new gpt.Sequential(new gpt.Linear(5, 6), new gpt.ReLU()).modules().length // 3
    */
   modules(): Module[] {
-    return this.namedModules().map(([, module]) => module)
+    return namedModules(this).map(([, module]) => module)
   }
 
   /**
@@ -259,8 +251,8 @@ export class Module {
    */
   apply(fn: (module: Module) => void): this {
     checkFunction('fn', fn)
-    namedModules(this) // throws where a layer contains itself
-    for (const [, module] of Module.#children(this)) module.apply(fn)
+    modulesIn(this) // throws where a layer contains itself
+    for (const module of this.children()) module.apply(fn)
     fn(this)
     return this
   }
@@ -284,21 +276,20 @@ export class Module {
    * layers share has the first of its names. Int8 weights are left out: they cannot be trained.
    */
   namedParameters(): [string, Tensor][] {
-    const named = firstNames(Module.#namedTensors(this))
-    return named.filter(([, tensor]) => tensor.isParameter && tensor.int8Weight === null)
+    return namedTensors(this).filter(([, tensor]) => tensor.isParameter && tensor.int8Weight === null)
   }
 
-  /** @returns the parameters, in the order of `namedParameters` */
+  /** @returns those of `namedParameters` */
   parameters(): Tensor[] {
     return this.namedParameters().map(([, tensor]) => tensor)
   }
 
   /** The tensors that are no parameters with their names in the state dict, such as `running_mean`. */
   namedBuffers(): [string, Tensor][] {
-    return firstNames(Module.#namedTensors(this)).filter(([, tensor]) => !tensor.isParameter)
+    return namedTensors(this).filter(([, tensor]) => !tensor.isParameter)
   }
 
-  /** @returns the buffers, in the order of `namedBuffers` */
+  /** @returns those of `namedBuffers` */
   buffers(): Tensor[] {
     return this.namedBuffers().map(([, tensor]) => tensor)
   }
@@ -395,7 +386,17 @@ export class Module {
    * @example writeFileSync('layer.safetensors', gpt.saveSafetensors(new Linear(5, 6).stateDict()))
    */
   stateDict(): Record<string, Tensor> {
-    return Object.fromEntries(Module.#savedTensors(this))
+    const saved: Map<string, { path: Path; tensor: Tensor }> = new Map()
+    for (const [path, tensor] of tensorsIn(this)) {
+      const name = nameOf(path)
+      const other = saved.get(name) ?? { path, tensor }
+      if (other.tensor !== tensor) {
+        const given = `${name}, which ${other.path.join('.')} has`
+        throw fail('VALUE', path.join('.'), 'have a name of its own in the state dict', given)
+      }
+      saved.set(name, other)
+    }
+    return Object.fromEntries([...saved].map(([name, { tensor }]) => [name, tensor]))
   }
 
   /**
@@ -429,7 +430,7 @@ export class Module {
     return printLayer(this.constructor.name, this.extraRepr(), inside)
   }
 
-  /** The text that Node's `console.log` shows. @internal */
+  /** @internal */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return String(this)
   }
@@ -452,7 +453,8 @@ export class Module {
   train(mode?: boolean): this {
     const training = mode === undefined ? true : mode
     checkBoolean('mode', training)
-    return Module.#setTraining(this, training)
+    for (const [, module] of modulesIn(this)) module.training = training
+    return this
   }
 
   /**
@@ -461,14 +463,14 @@ export class Module {
    * `gpt.noGrad` ends that.
    */
   eval(): this {
-    return Module.#setTraining(this, false)
+    return this.train(false)
   }
 
   /**
    * Frees the parameters and the buffers at once. Using the layer afterwards is an error; disposing is not.
    */
   dispose(): void {
-    for (const [, tensor] of Module.#namedTensors(this)) tensor.dispose()
+    for (const [, tensor] of tensorsIn(this)) tensor.dispose()
   }
 
   // See Tensor's.
@@ -476,83 +478,59 @@ export class Module {
   [Symbol.dispose](): void {
     this.dispose()
   }
-
-  static #children(root: Module): [string, Module][] {
-    const inside = root
-      .ownParts()
-      .flatMap<[string, Module]>(([property, part]) =>
-        part instanceof Module ? [[snakeCase(property), part]] : [],
-      )
-    return firstNames(inside)
-  }
-
-  static #setTraining<M extends Module>(root: M, training: boolean): M {
-    for (const [, module] of namedModules(root)) {
-      module.training = training
-    }
-    return root
-  }
-
-  /** @returns what `#namedTensors` gives, where no tensor hides another one */
-  static #savedTensors(root: Module): [string, Tensor][] {
-    const named = Module.#namedTensors(root)
-    const places: Map<string, number> = new Map()
-    named.forEach(([name, tensor], i) => {
-      const first = places.get(name) ?? i
-      places.set(name, first)
-      if (named[first][1] === tensor) return
-      const properties = Module.#namedTensors(root, (property) => property)
-      const [given, other] = [i, first].map((place) => properties[place][0])
-      throw fail('VALUE', given, 'have a name of its own in the state dict', `${name}, which ${other} has`)
-    })
-    return named
-  }
-
-  /** Every tensor inside, by its name in a state dict. */
-  static #namedTensors(root: Module, rename: (property: string) => string = snakeCase): [string, Tensor][] {
-    return namedModules(root, rename).flatMap(([path, module]) =>
-      module
-        .ownParts()
-        .flatMap<[string, Tensor]>(([property, child]) =>
-          child instanceof Module ? [] : [[path + (path && '.') + rename(property), child]],
-        ),
-    )
-  }
 }
 
+/** The properties on the way to a part of a layer: `['trfBlocks.0', 'attn']`. */
+type Path = readonly string[]
+
+/** The name in a state dict: `trf_blocks.0.attn`. */
+const nameOf = (path: Path): string => path.map(snakeCase).join('.')
+
 /**
- * A module and every layer inside, by its path.
+ * A layer and every layer inside, each before the layers inside it.
  *
- * @param rename makes the path's parts of the properties' names
- * @param path the path of this module
  * @param above the layers that contain it
- * @returns a layer before the layers inside it
  * @throws {GptLayersError} VALUE where a layer contains itself
  */
-export function namedModules(
-  module: Module,
-  rename: (property: string) => string = snakeCase,
-  path: string = '',
-  above: readonly Module[] = [],
-): [string, Module][] {
+function modulesIn(module: Module, path: Path = [], above: readonly Module[] = []): [Path, Module][] {
   if (above.includes(module)) {
     const name = above[0].constructor.name
-    throw fail('VALUE', `${name}: a layer`, 'not contain itself', `itself at ${path}`)
+    throw fail('VALUE', `${name}: a layer`, 'not contain itself', `itself at ${nameOf(path)}`)
   }
   const inside = module
     .ownParts()
-    .flatMap(([property, child]) =>
-      child instanceof Module
-        ? namedModules(child, rename, path + (path && '.') + rename(property), [...above, module])
-        : [],
+    .flatMap(([property, part]) =>
+      part instanceof Module ? modulesIn(part, [...path, property], [...above, module]) : [],
     )
   return [[path, module], ...inside]
 }
+
+/** Every tensor of a layer and of the layers inside. */
+const tensorsIn = (root: Module): [Path, Tensor][] =>
+  modulesIn(root).flatMap(([path, module]) =>
+    module
+      .ownParts()
+      .flatMap<[Path, Tensor]>(([property, part]) =>
+        part instanceof Module ? [] : [[[...path, property], part]],
+      ),
+  )
+
+/** A layer and every layer inside, each under the first of its paths. */
+const namedModules = (root: Module): [string, Module][] =>
+  firstNames(modulesIn(root).map(([path, module]) => [nameOf(path), module]))
+
+const namedTensors = (root: Module): [string, Tensor][] =>
+  firstNames(tensorsIn(root).map(([path, tensor]) => [nameOf(path), tensor]))
 
 /** Keeps each value once, under the first of its names. */
 export function firstNames<T>(named: [string, T][]): [string, T][] {
   const seen = new Set()
   return named.filter(([, value]) => !seen.has(value) && seen.add(value))
+}
+
+export function checkModule(name: string, value: unknown): Module {
+  if (value instanceof Module) return value
+  throw fail('TYPE', name, 'be a layer', describe(value))
 }
 
 /**
@@ -563,11 +541,11 @@ export function firstNames<T>(named: [string, T][]): [string, T][] {
  * @throws {GptLayersError} TYPE where it is no layer, or its output no tensor; what its `forward` throws
  */
 export function forwardPart(name: string, layer: unknown, x: Indices, context?: Context): Tensor {
-  if (!(layer instanceof Module)) throw fail('TYPE', name, 'be a layer', describe(layer))
-  if (!ourForwards.has(layer.forward)) addKeeper(layer)
+  const module = checkModule(name, layer)
+  if (!ourForwards.has(module.forward)) addKeeper(module)
   // An Embedding takes integers, too.
-  const returned = passOn(context, () => layer.forward(x as Tensor, context))
-  return checkTensor(`${name}'s output`, outputOf(returned))
+  const returned = passOn(context, () => module.forward(x as Tensor, context))
+  return checkTensor(`${name}'s output`, asObject(returned).output)
 }
 
 /** The options of a context that our layers know. */

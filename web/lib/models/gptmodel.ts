@@ -17,14 +17,7 @@ import { Dropout } from '../layers/dropout.ts'
 import { Embedding } from '../layers/embedding.ts'
 import { type CacheOptions, KeyValueCache } from '../layers/kvcache.ts'
 import { Linear } from '../layers/linear.ts'
-import {
-  type Context,
-  checkContext,
-  checkEvaluation,
-  forwardPart,
-  Module,
-  namedModules,
-} from '../layers/module.ts'
+import { type Context, checkContext, checkEvaluation, forwardPart, Module } from '../layers/module.ts'
 import { newNorm, TransformerBlock } from '../layers/transformerblock.ts'
 import * as random from '../runtime/random.ts'
 import { checkTensorOf } from '../tensor/check.ts'
@@ -184,7 +177,7 @@ export class GPTModel extends Module {
    * cache.length // 3
    */
   newCache(options?: CacheOptions): KeyValueCache {
-    const attentions = namedModules(this).flatMap(([, layer]) => (layer instanceof Attention ? [layer] : []))
+    const attentions = this.modules().filter((layer) => layer instanceof Attention)
     return KeyValueCache.for(this, attentions, options)
   }
 
