@@ -1,6 +1,6 @@
 """Writes all golden values, the files tests/golden/*.json that the tests compare with: ./build.sh golden
 
-This file writes notebook.json, random.json, layers.json and tensor.json. Every other file of this folder has
+This file writes notebook.json, random.json and tensor.json. Every other file of this folder has
 a function cases(), whose result is written to the .json of the same name. SHA256SUMS ties the files to the
 programs that wrote them.
 
@@ -13,17 +13,14 @@ kernels use fused multiply-add.
 import hashlib
 import importlib
 import json
-import math
 import pathlib
 
 import torch
 from torch import nn
 
-import gelu
 from common import GELU, FeedForward, LayerNorm, in_float64, pack, show
 
 HERE = pathlib.Path(__file__).parent
-SPECIALS = [math.nan, math.inf, -math.inf, -3e38, 3e38, -0.0, 0.0, 1e-40, -1e-40, 1.0, -1.0]
 
 
 def notebook():
@@ -129,51 +126,6 @@ def random():
     return {"cases": cases, "digests": digests, "linears": linears}
 
 
-def layers():
-    """layers.json: LayerNorm of hard rows, GELU, and layers of special numbers."""
-    hard = []
-    for mean, deviation in ((1e6, 1.0), (0.0, 1e-3), (0.0, 1e15), (0.0, 5e36)):
-        for n in (7, 768):
-            torch.manual_seed(n)
-            x = torch.randn(2, n) * deviation + mean
-            x[1, 0] += 30 * deviation  # an outlier at the start of a row
-            hard.append(
-                {
-                    "seed": n,
-                    "shape": [2, n],
-                    "mean": mean,
-                    "deviation": deviation,
-                    "out": pack(in_float64(LayerNorm(n), x)),
-                }
-            )
-    x = torch.cat([torch.linspace(-12, 12, 500), torch.logspace(-40, 38, 79), -torch.logspace(-40, 38, 79)])
-    values = {
-        "x": pack(x),
-        "tanh": pack(GELU()(x.double())),
-        "none": pack(nn.functional.gelu(x.double())),
-    }
-    x = torch.tensor(SPECIALS)
-    rows = torch.tensor([[1.0, 2.0, s, 4.0, 5.0] for s in (math.nan, math.inf, -math.inf)])
-    eye = nn.Linear(5, 2)
-    eye.weight.data = torch.tensor([[1.0, 0.0, 0.5, -1.0, 2.0], [0.0, 1.0, -1.0, 1.0, 1.0]])
-    eye.bias.data.zero_()
-    special = {
-        "x": pack(x),
-        "rows": pack(rows),
-        "relu": pack(torch.relu(x)),
-        "tanh": pack(GELU()(x)),
-        "none": pack(nn.functional.gelu(x)),
-        "layernorm": pack(LayerNorm(5)(rows)),
-        "weight": pack(eye.weight),
-        "linear": pack(eye(rows)),
-        "mean": pack(rows.mean(-1)),
-        "var": pack(rows.var(-1)),
-        "sqrt": pack(x.sqrt()),
-        "div": pack(1 / x),
-    }
-    return {"layernorm hard": hard, "gelu": values, "special": special}
-
-
 def tensor():
     """tensor.json: mean, var and broadcasting in float32. Inputs are drawn after manual_seed(1)."""
     reductions, broadcasts = [], []
@@ -230,7 +182,7 @@ def lines(value, depth=2):
     return json.dumps(value, **compact)
 
 
-own = {"notebook": notebook, "random": random, "layers": layers, "tensor": tensor}
+own = {"notebook": notebook, "random": random, "tensor": tensor}
 # Every other file writes its own.
 others = {
     path.stem: importlib.import_module(path.stem).cases

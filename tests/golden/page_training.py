@@ -1,14 +1,14 @@
 """Writes page_training.json for the page's section on training: the first losses of a small GPT that learns to
 sort letters, with layer norms and without; and what a stack of Linear and ReLU makes of a row.
 
-The model is gptmodel.py's, in float64 from float32 weights; cross_entropy and torch.optim.AdamW train it.
+The model is layers.py's, in float64 from float32 weights; cross_entropy and torch.optim.AdamW train it.
 """
 
 import math
 
 import torch
 from common import pack
-from gptmodel import GPTModel
+from layers import GPTModel
 from torch import nn
 
 LETTERS, TOKENS, BATCH, WIDTH, HEADS, STEPS = 6, 6, 16, 48, 3, 12

@@ -2,14 +2,14 @@
 subtract the mean, do not subtract it (RMSNorm, with the norm's shift), or have gamma 1 and beta 0: mean and
 variance (biased) of the last token before and after each norm, or what replaces it.
 
-PyTorch computes in float64. After manual_seed(seed) the model of gptmodel.py is made and shaken.
+PyTorch computes in float64. After manual_seed(seed) the model of layers.py is made and shaken.
 """
 
 import torch
 from torch import nn
 
 from common import LayerNorm, pack
-from gptmodel import GPTModel, shake
+from layers import GPTModel, shake
 
 DIM = 6
 

@@ -24,7 +24,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from attention import Attention
+from layers import Attention
 from common import Conv1D, FeedForward, pack
 
 GRAPHS = 200

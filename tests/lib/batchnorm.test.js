@@ -4,52 +4,32 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   assertClose,
-  assertGradients,
   assertRefuses,
   golden,
   gradientOf,
   loadForTest,
-  redraw,
+  shake,
   rowsOf,
   unpack,
 } from './support.js'
 
-const cases = golden('batchnorm')
 const gpt = await loadForTest()
 
-/**
- * The layer, input, gradient and next batch of a case, drawn as tests/golden/batchnorm.py draws them.
- *
- * @param {{ seed: number, numFeatures: number, shape: number[], mean: number, deviation: number }} case
- */
-function drawn({ seed, numFeatures, shape, mean, deviation }) {
-  gpt.manualSeed(seed)
-  const layer = new gpt.BatchNorm(numFeatures)
-  redraw(gpt, layer.scale)
-  redraw(gpt, layer.shift)
-  const x = gpt.randn(shape).mul(deviation).add(mean)
-  return { layer, x, dy: gpt.randn(shape), following: gpt.randn(shape) }
-}
-
-test('BatchNorm and its gradients are PyTorch’s, also for mean 1e4 and deviation 0.1', () => {
-  for (const golden of cases) {
-    const { layer, x, dy } = drawn(golden)
-    const { out, dx, grads } = golden
-    assertGradients(layer, x, dy, { out, dx, grads }, { forward: 5e-6, backward: 2e-5 })
-  }
-})
-
 test('BatchNorm’s running statistics are PyTorch’s, and so are its outputs from them after eval()', () => {
-  for (const golden of cases) {
-    const { layer, x, following } = drawn(golden)
-    layer.forward(x)
-    assertClose(layer.runningMean, golden.running_mean, 1e-6)
-    assertClose(layer.runningVar, golden.running_var, 1e-6)
+  /** @type {any[]} */
+  const cases = golden('layers').cases.filter((/** @type {any} */ { layer }) => layer === 'BatchNorm')
+  for (const { args, shape, mean, deviation, buffers, evaluated } of cases) {
+    gpt.manualSeed(1)
+    const layer = shake(gpt, new gpt.BatchNorm(args[0]))
+    layer.forward(gpt.randn(shape).mul(deviation).add(mean))
+    assertClose(layer.runningMean, buffers.running_mean, 1e-6)
+    assertClose(layer.runningVar, buffers.running_var, 1e-6)
     layer.eval()
-    layer.runningMean.data.set(unpack(golden.running_mean))
-    layer.runningVar.data.set(unpack(golden.running_var))
-    assertClose(layer.forward(following), golden.evaluated, 5e-6)
-    assertClose(layer.runningMean, golden.running_mean, 1e-6)
+    layer.runningMean.data.set(unpack(buffers.running_mean))
+    layer.runningVar.data.set(unpack(buffers.running_var))
+    gpt.randn(shape) // PyTorch's dy
+    assertClose(layer.forward(gpt.randn(shape)), evaluated, 5e-6)
+    assertClose(layer.runningMean, buffers.running_mean, 1e-6)
   }
 })
 

@@ -19,9 +19,9 @@ const run = promisify(execFile)
 const path = (/** @type {string} */ name) => fileURLToPath(new URL(name, import.meta.url))
 
 /** They test JavaScript that is the same for every build. */
-const SAME_FOR_ALL = 'errors examples frompretrained identity memory module safetensors'.split(' ')
+const SAME_FOR_ALL = 'arguments errors examples frompretrained identity memory module safetensors'.split(' ')
 /** They call most kernels. */
-const BY_DEFAULT = ['attention', 'feedforward', 'notebook']
+const BY_DEFAULT = ['layers', 'notebook']
 /** They choose their own numbers of threads. */
 const OWN_THREADS = ['highmemory.test.js', 'threads.test.js']
 

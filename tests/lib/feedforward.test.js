@@ -3,22 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GPT_CONFIG_124M } from 'gpt-layers'
-import {
-  assertClose,
-  assertGradients,
-  assertNear,
-  assertRefuses,
-  backwardThrough,
-  biasOf,
-  golden,
-  gradientOf,
-  heapSize,
-  loadForTest,
-  rowsOf,
-  untyped,
-} from './support.js'
+import { assertRefuses, biasOf, heapSize, loadForTest, untyped } from './support.js'
 
-const { odd, gpt2 } = golden('feedforward')
 const gpt = await loadForTest()
 
 test('in noGrad the fused kernel gives the bits that the three layers give in turn', () => {
@@ -49,30 +35,6 @@ test('1024 tokens in noGrad need 2 MiB besides weights, input and output', async
   // Each further thread needs a block of hidden values, 0.94 MiB, and a stack.
   const bytes = 4 * (4_722_432 + 2 * 1024 * 768) + (1 + own.threads) * 2 ** 20
   assert.ok(heapSize(own) <= bytes, `${heapSize(own)} of ${bytes} bytes`)
-})
-
-test('FeedForward’s values, also in noGrad, and gradients are PyTorch’s at odd sizes, with either GELU', () => {
-  for (const { seed, embDim, hiddenDim, approximate, x: shape, ...expected } of odd) {
-    gpt.manualSeed(seed)
-    const layer = new gpt.FeedForward({ embDim, hiddenDim, approximate })
-    const [x, dy] = [gpt.randn(shape), gpt.randn(shape)]
-    const y = gpt.noGrad(() => layer.forward(x))
-    assertClose(y, expected.out, 1e-5)
-    assertGradients(layer, x, dy, expected)
-  }
-})
-
-test('FeedForward’s gradients are autograd’s at GPT-2’s size', () => {
-  gpt.manualSeed(gpt2.seed)
-  const layer = new gpt.FeedForward({ embDim: 768 })
-  assertNear(backwardThrough(layer, gpt.randn(gpt2.x), gpt.randn(gpt2.x)), gpt2.dx, 2e-5, 'dx')
-  for (const [name, parameter] of layer.namedParameters()) {
-    const grad = gradientOf(parameter)
-    const some = grad.shape.length === 1 ? grad : gpt.tensor(rowsOf(grad)[7])
-    assertNear(some, gpt2.grads[name], 2e-5, name)
-  }
-  layer.zeroGrad()
-  layer.dispose()
 })
 
 test('GPT-2’s c_fc and c_proj load from their Conv1D layout, all or nothing', () => {

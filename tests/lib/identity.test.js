@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertClose, assertNear, golden, gradientOf, loadForTest, pack, shake, untyped } from './support.js'
+import { assertClose, assertNear, gradientOf, loadForTest, pack, shake, untyped } from './support.js'
 
 const gpt = await loadForTest()
 const sizes = { vocabSize: 17, contextLength: 11, embDim: 6, nHeads: 2, nLayers: 2, qkvBias: true }
@@ -15,34 +15,17 @@ function remove(model, names) {
   }
 }
 
-for (const { seed, norms, ids, out, grads } of golden('identity')) {
-  test(`a model without ${norms.join(', ')} has PyTorch’s logits and gradients`, () => {
-    gpt.manualSeed(seed)
-    const model = shake(gpt, new gpt.GPTModel(sizes))
-    remove(model, norms)
-    const dlogits = gpt.randn(out.shape)
-    const logits = model.forward(ids)
-    assertClose(logits, out, 2e-5)
-    logits.backward(dlogits)
-    assert.deepEqual(
-      model.namedParameters().map(([name]) => name),
-      Object.keys(grads),
-    )
-    for (const [name, parameter] of model.namedParameters())
-      assertNear(gradientOf(parameter), grads[name], 2e-5, name)
-  })
-
+for (const norms of [['trf_blocks.0.norm1'], ['trf_blocks.1.norm2', 'final_norm']]) {
   test(`without ${norms.join(', ')} a cache gives the same logits, token by token`, () => {
-    gpt.manualSeed(seed)
     const model = shake(gpt, new gpt.GPTModel(sizes))
     remove(model, norms)
     model.eval()
-    const whole = model.forward(ids[0])
+    const ids = [1, 5, 16, 0, 3]
+    const whole = model.forward(ids)
     const cache = model.newCache()
-    ids[0].forEach((/** @type {number} */ id, /** @type {number} */ i) => {
+    ids.forEach((id, i) => {
       const { data, shape } = whole.slice(i, i + 1)
-      const expected = pack(data, shape)
-      assertClose(model.forward([id], { cache }), expected, 1e-5)
+      assertClose(model.forward([id], { cache }), pack(data, shape), 1e-5)
     })
   })
 }

@@ -80,22 +80,6 @@ test('matmul is PyTorch’s product, of vectors and of matrices whose leading ax
     gpt.manualSeed(1)
     assertClose(gpt.randn(a).matmul(gpt.randn(b)), product, 2e-6)
   }
-  const x = gpt.ones([2, 3, 4])
-  assertRefuses(
-    () => x.matmul(gpt.ones([3, 5])),
-    'SHAPE',
-    /^matmul: other should have shape \[\.\.\., 4, cols\] or \[4\] for a tensor of shape \[2, 3, 4\], got shape \[3, 5\]$/,
-  )
-  assertRefuses(
-    () => x.matmul(gpt.ones([3, 4, 5])),
-    'SHAPE',
-    /^matmul: other's leading axes should broadcast with shape \[2\], got shape \[3\]$/,
-  )
-  assertRefuses(() => x.matmul(gpt.ones([3])), 'SHAPE', /^matmul: other should have .*got shape \[3\]$/)
-  assertRefuses(() => x.matmul(gpt.ones([])), 'SHAPE', /^matmul: other should have .*got shape \[\]$/)
-  assertRefuses(() => gpt.ones([]).matmul(x), 'SHAPE', /^matmul: the tensor should have at least 1 axis/)
-  assertRefuses(() => gpt.ones([4]).matmul(x), 'SHAPE', /^matmul: other should have/)
-  assertRefuses(() => x.matmul(untyped(2)), 'TYPE', /^matmul: other should be a Tensor, got 2/)
 })
 
 test('permute reorders the axes and split cuts one, as in PyTorch', () => {
@@ -111,23 +95,6 @@ test('permute reorders the axes and split cuts one, as in PyTorch', () => {
   }
   const x = gpt.zeros([2, 3, 5])
   assert.deepEqual(x.permute([0, -1, 1]).shape, [2, 5, 3])
-  for (const dims of [
-    [0, 1],
-    [0, 1, 1],
-    [0, 1, 3],
-    [-1n, 0, 1],
-    ['0', 1, 2],
-    [0, 1.5, 2],
-  ]) {
-    assertRefuses(
-      () => x.permute(untyped(dims)),
-      'VALUE',
-      /^permute: dims should name each of 3 axes once, got/,
-    )
-  }
-  assertRefuses(() => x.permute(untyped(2)), 'TYPE', /^permute: dims should be an array of axes, got 2$/)
-  assertRefuses(() => x.split(0), 'VALUE', /^split: size should be/)
-  assertRefuses(() => x.split(2, { dim: 3 }), 'VALUE', /^split: dim should be an axis from -3 to 2/)
 })
 
 test('a number stands for a tensor of that value', () => {
@@ -219,22 +186,6 @@ test('arrays and typed arrays of another realm are taken like our own', () => {
   assert.deepEqual(new gpt.Embedding(2, 3).forward(foreign.tokens).shape, [2, 3])
 })
 
-test('tensor refuses values of uneven length, wrong type or wrong size, and names the place', () => {
-  assertRefuses(() => gpt.tensor([[1, 2], [3]]), 'SHAPE', /values\[1\] should have shape \[2\]/)
-  assertRefuses(
-    () => gpt.tensor([[1, untyped('2')]]),
-    'TYPE',
-    /values\[0\]\[1\] should be a number or an array, got "2"/,
-  )
-  assertRefuses(() => gpt.tensor([1, [2]]), 'SHAPE', /values\[1\]/)
-  assertRefuses(() => gpt.tensor([1, 2, 3], [2, 2]), 'SHAPE', /4 elements.*got shape \[3\]/)
-  assertRefuses(() => gpt.tensor([[1, 2]], [2, 1]), 'SHAPE', /shape \[2, 1\], got shape \[1, 2\]/)
-  assertRefuses(() => gpt.tensor(untyped(new BigInt64Array(2))), 'TYPE', /values/)
-  assertRefuses(() => gpt.tensor(untyped(undefined)), 'TYPE', /values should be/)
-  assertRefuses(() => gpt.tensor([1], untyped(1)), 'TYPE', /shape should be an array of sizes, got 1/)
-  assertRefuses(() => gpt.tensor([1], [1.5]), 'VALUE', /shape\[0\]/)
-})
-
 test('data is a view of the live memory', () => {
   const x = gpt.zeros([2, 2])
   x.data[3] = 7
@@ -258,11 +209,6 @@ test('reshape shares the memory, computes -1, and outlives the tensor it came fr
     [9, 2, 3],
     [4, 5, 6],
   ])
-  assertRefuses(() => y.reshape([4]), 'SHAPE', /hold 6 elements, got \[4\]/)
-  assertRefuses(() => y.reshape([-1, 4]), 'SHAPE', /hold 6 elements/)
-  assertRefuses(() => y.reshape([-1, -1]), 'VALUE', /non-negative/)
-  assertRefuses(() => gpt.zeros([0]).reshape([-1, 0]), 'SHAPE', /hold 0 elements/)
-  assert.deepEqual(gpt.zeros([0, 3]).reshape([2, 0]).shape, [2, 0])
 })
 
 test('a clone has its own memory', () => {
@@ -270,58 +216,6 @@ test('a clone has its own memory', () => {
   const y = x.clone()
   x.data[0] = 5
   assert.deepEqual(y.toArray(), [1, 2])
-})
-
-test('using a disposed tensor is an error; disposing it again is not', () => {
-  const x = gpt.ones([2])
-  x.dispose()
-  x.dispose()
-  assert.equal(x.disposed, true)
-  assert.deepEqual(x.shape, [2])
-  const uses = [
-    () => x.data,
-    () => x.byteOffset,
-    () => x.item(),
-    () => x.toArray(),
-    () => x.toString(),
-    () => x.clone(),
-    () => x.reshape([2]),
-    () => x.mean(),
-    () => x.var(),
-    () => x.sqrt(),
-    () => x.exp(),
-    () => x.sum(),
-    () => x.max(),
-    () => x.argmax(),
-    () => x.transpose(0, 0),
-    () => x.at(0),
-    () => x.slice(),
-    () => JSON.stringify(x),
-    () => x.add(1),
-    () => gpt.ones([2]).add(x),
-    () => new gpt.ReLU().forward(x),
-  ]
-  for (const use of uses) assertRefuses(use, 'DISPOSED', /disposed/)
-})
-
-test('a gradient that does not fit is refused when it is assigned', () => {
-  const x = gpt.zeros([2, 2])
-  const [gone, fits] = [gpt.ones([2, 2]), gpt.ones([2, 2])]
-  gone.dispose()
-  const assign = (/** @type {unknown} */ value) => () => (x.grad = untyped(value))
-  assertRefuses(assign(gpt.zeros([1])), 'SHAPE', /^grad: value should have shape \[2, 2\], got \[1\]$/)
-  assertRefuses(assign(gpt.zeros([4])), 'SHAPE', /got \[4\]$/)
-  assertRefuses(assign(gone), 'DISPOSED', /^grad: value should be a live Tensor/)
-  assertRefuses(assign(x), 'VALUE', /^grad: value should be another Tensor, got the tensor itself$/)
-  for (const value of [undefined, [], 5, { ...fits }]) {
-    assertRefuses(assign(value), 'TYPE', /^grad: value should be a Tensor or null, got/)
-  }
-  assert.equal(x.grad, null)
-  x.grad = fits
-  assert.equal(x.grad, fits)
-  x.grad = null
-  x.dispose()
-  assertRefuses(assign(fits), 'DISPOSED', /^grad: the tensor should be live/)
 })
 
 test('an assigned gradient that was disposed counts as none', () => {
@@ -382,9 +276,6 @@ test('toString takes sciMode and precision', () => {
   const x = gpt.tensor([0.5, 1e-5])
   assert.equal(String(x), 'tensor([5.0000e-01, 1.0000e-05])')
   assert.equal(x.toString({ sciMode: false, precision: 2 }), 'tensor([    0.50,     0.00])')
-  assertRefuses(() => x.toString({ sciMode: untyped(1) }), 'TYPE', /sciMode should be true or false, got 1/)
-  assertRefuses(() => x.toString({ precision: -1 }), 'VALUE', /precision/)
-  assertRefuses(() => x.toString(untyped({ digits: 2 })), 'VALUE', /precision, sciMode, got "digits"/)
 })
 
 test('sum and max over any axis, or all, and argmax are PyTorch’s', () => {
@@ -417,9 +308,6 @@ test('max takes a NaN, or else the first of equal elements, as in PyTorch', () =
 
 test('there is no largest of no elements', () => {
   const x = gpt.zeros([0, 3])
-  assertRefuses(() => x.max(), 'SHAPE', /^max: the tensor should have elements, got shape \[0, 3\]$/)
-  assertRefuses(() => x.argmax(), 'SHAPE', /^argmax: the tensor should have elements, got/)
-  assertRefuses(() => x.max({ dim: 0 }), 'SHAPE', /^max: the tensor should have elements along dim, got/)
   assert.deepEqual(x.max({ dim: 1 }).values.shape, [0])
   assert.deepEqual(x.argmax({ dim: 1, keepdim: true }).shape, [0, 1])
 })

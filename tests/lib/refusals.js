@@ -1,0 +1,475 @@
+// What the package's functions refuse: a call, the error's code and its message, one row each.
+//
+// A row `max min: of(2, 3).%({ dim: [0] }) // TYPE %: ...` is one for each name in place of %. A message may end
+// in `...`: then the error's goes on. `of(2, 3)` is a tensor of ones of that shape, and `values([1, 2])` one of
+// these values. The other names are the package's, and those in arguments.test.js.
+
+export const REFUSALS = String.raw`
+-of(3) // TYPE a Tensor has no operators: use x.add, sub, mul, div or neg; ...
+of(3) / 2 // TYPE a Tensor has no operators: use x.add, sub, mul, div or neg; ...
+'' + of(3) // TYPE a Tensor has no operators: use x.add, sub, mul, div or neg; ...
+of(3) > 1 // TYPE a Tensor has no operators: use x.add, sub, mul, div or neg; ...
+Adam AdamW: new %([of(2)], 1e-3) // TYPE %: options should be a plain object, got 0.001; write { lr: 0.001 }
+new AdamW([of(2, 5)], 1e-3, [0.9, 0.95]) // TYPE AdamW: takes at most 2 arguments, got 3: an array of 1, 0.001, [0.9, 0.95]; write { lr: 0.001, betas: [0.9, 0.95] }
+new AdamW() // TYPE AdamW: parameters should be an array of Tensors, got undefined
+new AdamW(layers.Linear) // TYPE AdamW: parameters should be an array of Tensors, got a Linear
+new AdamW([of(2), 1]) // TYPE AdamW: parameters[1] should be a Tensor, got 1
+new AdamW([gone]) // DISPOSED AdamW: parameters[0] should be a live Tensor, got one that was disposed
+new AdamW([of(2), of(2)]) // VALUE AdamW: parameters[1] should differ from parameters[0], got the same Tensor
+new AdamW([of(2)], { lr: -1 }) // VALUE AdamW: lr should be a finite number >= 0, got -1
+new AdamW([of(2)], { lr: NaN }) // VALUE AdamW: lr should be a finite number >= 0, got NaN
+new AdamW([of(2)], { lr: Infinity }) // VALUE AdamW: lr should be a finite number >= 0, got Infinity
+new AdamW([of(2)], { betas: 0.9 }) // TYPE AdamW: betas should be an array of two numbers, got 0.9
+new AdamW([of(2)], { betas: [0.9, 1] }) // VALUE AdamW: betas[1] should be a number >= 0 and < 1, got 1
+new AdamW([of(2)], { eps: '0' }) // TYPE AdamW: eps should be a finite number >= 0, got "0"
+new AdamW([of(2)], { weightDecay: -1 }) // VALUE AdamW: weightDecay should be a finite number >= 0, got -1
+new AdamW([{ params: [of(2)] }, of(3)]) // TYPE AdamW: parameters[1] should be a plain object, got a Tensor
+new AdamW([{ params: [of(2)] }, { params: [of(3), of(2)] }]) // VALUE AdamW: parameters[1].params[1] should differ from parameters[0].params[0], got the same Tensor
+new AdamW([{ params: [of(2)] }, { params: [of(3)], weight_decay: 0 }]) // VALUE AdamW: parameters[1] should be among lr, betas, eps, weightDecay, got "weight_decay"
+new AdamW([{ params: [of(2)] }, { params: [of(3)], maximize: true }]) // VALUE AdamW: parameters[1] should be among lr, betas, eps, weightDecay, got "maximize"
+new AdamW([of(2)], { amsgrad: true }) // VALUE AdamW: options should be among lr, betas, eps, weightDecay, got "amsgrad"
+new AdamW([{ params: [of(2)] }, { params: [of(3)], lr: -1 }]) // VALUE AdamW: paramGroups[1].lr should be a finite number >= 0, got -1
+new AdamW([{ params: [of(2)] }, { params: [of(3)], betas: [0, 1] }]) // VALUE AdamW: paramGroups[1].betas[1] should be a number >= 0 and < 1, got 1
+new AdamW([{ params: of(2) }]) // TYPE AdamW: parameters[0].params should be an array of Tensors, got a Tensor
+of(2, 5).add('1') // TYPE add: other should be a Tensor or a number, got "1"
+of(2, 2).add(of(2, 2), { alpha: 2 }) // TYPE add: takes at most 1 argument, got 2: a Tensor, an object
+allclose([1], of(2, 3)) // TYPE allclose: x should be a Tensor, got [1]
+allclose(of(2, 3), of(2, 3), { rtol: -1 }) // VALUE allclose: rtol should be a finite number >= 0, got -1
+allclose(of(2, 3), of(2, 3), { atol: '1' }) // TYPE allclose: atol should be a finite number >= 0, got "1"
+allclose(of(2, 3), of(2, 3), { equalNan: 1 }) // TYPE allclose: equalNan should be true or false, got 1
+allclose(of(2), of(3)) // SHAPE allclose: y should broadcast with shape [2], got shape [3]
+allclose(of(2, 5), of(2, 5), 1e-3) // TYPE allclose: options should be a plain object, got 0.001; write { rtol: 0.001 }
+arange() // TYPE arange: end should be a finite number, got undefined
+arange('4') // TYPE arange: end should be a finite number, got "4"
+arange(NaN, 4) // VALUE arange: start should be a finite number, got NaN
+arange(0, Infinity) // VALUE arange: end should be a finite number, got Infinity
+arange(0, undefined, 2) // TYPE arange: end should be a finite number, got undefined
+arange(0, 4, 0) // VALUE arange: step should be a finite number other than 0, got 0
+arange(4, 2) // VALUE arange: end should be at least 4 for a step of 1, got 2
+arange(-1) // VALUE arange: end should be at least 0 for a step of 1, got -1
+arange(1, 2, -1) // VALUE arange: end should be at most 1 for a step of -1, got 2
+arange(2 ** 40) // MEMORY arange: needs 4398046511104 bytes for shape [1099511627776], and a tensor may have 2147483520
+of(0, 3).at(0) // SHAPE at: the tensor should have elements along its first axis, got shape [0, 3]
+of(2, 5).at(2) // VALUE at: index should be an integer from -2 to 1, got 2
+of(2, 5).at(-3) // VALUE at: index should be an integer from -2 to 1, got -3
+of(2, 5).at() // TYPE at: index should be an integer from -2 to 1, got undefined
+of(2, 5).at(0.5) // VALUE at: index should be an integer from -2 to 1, got 0.5
+of().at(0) // SHAPE at: the tensor should have 1 axis or more, got shape []
+of(2, 5).at(0, 1) // TYPE at: takes at most 1 argument, got 2: 0, 1
+layers.Attention.forward(of(...Array(63).fill(1), 6), { returnWeights: true }) // SHAPE Attention.forward: the result should have at most 64 axes, got 65
+new Attention() // TYPE Attention: config should be a plain object, got undefined
+new Attention({ embDim: 6, nHeads: 4, contextLength: 3 }) // VALUE Attention: nHeads should be a divisor of 6 (embDim), got 4
+layers.Attention.forward(of(6)) // SHAPE Attention.forward: x should end in [tokens, 6] with at most 3 (contextLength) tokens, got shape [6]
+layers.Attention.forward(of(2, 4, 6)) // SHAPE Attention.forward: x should end in [tokens, 6] with at most 3 (contextLength) tokens, got shape [2, 4, 6]
+layers.Attention.forward(of(3, 6), { returnWeights: 1 }) // TYPE Attention.forward: returnWeights should be true or false, got 1
+layers.Attention.forward(of(1, 6), of(1, 1)) // TYPE Attention.forward: options should be a plain object, got a Tensor
+leaf.backward() // SHAPE backward: gradient should be given for a tensor of 2 numbers, of shape [2], got none
+total.backward() // VALUE backward: the tensor should require a gradient: be a parameter, or computed from one outside of noGrad
+normed.backward(of(6)) // SHAPE backward: gradient should have shape [3, 6], got [6]
+normed.backward([1]) // TYPE backward: gradient should be a Tensor, got [1]
+leaf.backward(of(2), true) // TYPE backward: options should be a plain object, got true; write { retainGraph: true }
+layers.BatchNorm.forward(of(6)) // VALUE BatchNorm.forward: x should have 2 rows or more in training mode, got shape [6]
+cat([of(2, 3), of()]) // SHAPE cat: tensors[1] should have 1 axis or more, got shape []
+cat([of(2, 3), of(2, 4)]) // SHAPE cat: tensors[1] should have shape [2, 3], got [2, 4]
+cat([of(2, 3), of(3)], { dim: 1 }) // SHAPE cat: tensors[1] should have shape [2, 3], got [3]
+cat([of(2, 3)], { dim: 2 }) // VALUE cat: dim should be an axis from -2 to 1, got 2
+cat stack: %(of(2, 3)) // TYPE %: tensors should be an array of tensors, got a Tensor
+cat stack: %([]) // VALUE %: tensors should have 1 tensor or more, got []
+cat stack: %([of(2, 3), 1]) // TYPE %: tensors[1] should be a Tensor, got 1
+cat stack: %([of(2, 3), gone]) // DISPOSED %: tensors[1] should be a live Tensor, got one that was disposed
+cat stack: %([of(2, 5)], 1) // TYPE %: options should be a plain object, got 1; write { dim: 1 }
+of(2, 3).chunk(0) // VALUE chunk: n should be a positive integer, got 0
+of().chunk(1) // SHAPE chunk: the tensor should have 1 axis or more, got shape []
+of(0).chunk(2 ** 16 + 1) // VALUE chunk: n should be an integer from 1 to 65536 for an axis of size 0, got 65537
+of(2, 1, 3).chunk(2, { dim: 3 }) // VALUE chunk: dim should be an axis from -3 to 2, got 3
+of(2, 5).chunk(1, -1) // TYPE chunk: options should be a plain object, got -1; write { dim: -1 }
+of(2, 5).clamp(0, 1) // TYPE clamp: takes at most 1 argument, got 2: 0, 1; write { min: 0, max: 1 }
+of(2, 5).clamp(0, 1, 2) // TYPE clamp: takes at most 1 argument, got 3: 0, 1, 2
+of(2, 3).clamp() // VALUE clamp: options should have min, max or both, got neither
+of(2, 3).clamp({ min: '0' }) // TYPE clamp: min should be a number, got "0"
+of(2, 3).clamp({ max: null }) // TYPE clamp: max should be a number, got null
+of(2, 5).clamp(0) // TYPE clamp: options should be a plain object, got 0; write { min: 0 }
+clipGradNorm(Object.assign(Array(3), [of(2, 5)]), 1) // TYPE clipGradNorm: parameters[1] should be a Tensor, got undefined
+clipGradNorm([of(2)], -1) // VALUE clipGradNorm: maxNorm should be a number >= 0, got -1
+clipGradNorm(of(2), 1) // TYPE clipGradNorm: parameters should be an array of Tensors, got a Tensor
+new Conv1D(2 ** 20, 2 ** 20) // MEMORY Conv1D: needs 4398046511104 bytes for shape [1048576, 1048576], and a tensor may have 2147483520
+cosineWithWarmup(undefined) // VALUE cosineWithWarmup: steps should be an integer from 1 to 9007199254740991, got NaN
+cosineWithWarmup({ warmup: 5, steps: 5 }) // VALUE cosineWithWarmup: steps should be an integer from 6 to 9007199254740991, got 5
+cosineWithWarmup({ steps: 5, min: 2 }) // VALUE cosineWithWarmup: min should be a number from 0 to 1, got 2
+crossEntropy([1, 2], [0]) // TYPE crossEntropy: logits should be a Tensor, got [1, 2]
+crossEntropy(of(), 0) // SHAPE crossEntropy: logits should have shape [..., classes], got []
+crossEntropy(of(2, 5), [0, 5]) // VALUE crossEntropy: targets[1] should be an integer from 0 to 4, or -100, got 5
+crossEntropy(of(2, 0), [0, 1]) // VALUE crossEntropy: targets[0] should be -100, as there is nothing to choose from, got 0
+crossEntropy(of(2, 5), [-1, 0]) // VALUE crossEntropy: targets[0] should be an integer from 0 to 4, or -100, got -1
+crossEntropy(of(2, 5), [0, 0.5]) // VALUE crossEntropy: targets[1] should be an integer from 0 to 4, or -100, got 0.5
+crossEntropy(of(2, 5), [0, 1, 2]) // SHAPE crossEntropy: targets should have shape [2] (logits without the last axis), got [3]
+crossEntropy(of(2, 5), [[0], [1]]) // SHAPE crossEntropy: targets should have shape [2] (logits without the last axis), got [2, 1]
+crossEntropy(of(2, 5), 'a') // TYPE crossEntropy: targets should be integers (a number, nested arrays, a typed array or a Tensor), got "a"
+crossEntropy(of(2, 5)) // TYPE crossEntropy: targets should be integers (a number, nested arrays, a typed array or a Tensor), got undefined
+crossEntropy(of(2, 5), [-100, 0], { ignoreIndex: -1 }) // VALUE crossEntropy: targets[0] should be an integer from 0 to 4, or -1, got -100
+crossEntropy(of(2, 5), [0, 0], { ignoreIndex: 0.5 }) // VALUE crossEntropy: ignoreIndex should be an integer from -2147483648 to 2147483647, got 0.5
+crossEntropy(of(2, 5), [0, 0], { reduction: 'avg' }) // VALUE crossEntropy: reduction should be 'none' or 'mean' or 'sum', got "avg"
+crossEntropy(of(2, 5), [0, 0], { labelSmoothing: 1.1 }) // VALUE crossEntropy: labelSmoothing should be a number from 0 to 1, got 1.1
+crossEntropy(of(3), 3) // VALUE crossEntropy: targets should be an integer from 0 to 2, or -100, got 3
+of(2, 3).cumsum() // TYPE cumsum: dim should be an axis from -2 to 1, got undefined
+of(2, 3).cumsum({ dim: 2 }) // VALUE cumsum: dim should be an axis from -2 to 1, got 2
+of(2, 5).cumsum({ out: of(2, 5) }) // VALUE cumsum: options should be among dim, got "out" (every result is a new tensor)
+dispose(1) // TYPE dispose: takes no arguments, got 1: 1
+of(2, 5).div(of(3)) // SHAPE div: other should broadcast with shape [2, 5], got shape [3]
+dropout(of(2, 5), 0.5) // TYPE dropout: options should be a plain object, got 0.5; write { p: 0.5 }
+dropout(of(2, 5), { p: 2 }) // VALUE dropout: p should be a number from 0 to 1, got 2
+dropout(of(2, 5), { training: 1 }) // TYPE dropout: training should be true or false, got 1
+dropout(of(2, 5), { inplace: true }) // VALUE dropout: options should be among p, training, got "inplace"
+dropout(of(2, 5), 0.1) // TYPE dropout: options should be a plain object, got 0.1; write { p: 0.1 }
+layers.Embedding.forward(of(...Array(64).fill(1))) // SHAPE Embedding.forward: the result should have at most 64 axes, got 65
+new Embedding(2 ** 20, 2 ** 20) // MEMORY Embedding: needs 4398046511104 bytes for shape [1048576, 1048576], and a tensor may have 2147483520
+layers.Embedding.forward('1') // TYPE Embedding.forward: indices should be integers (a number, nested arrays, a typed array or a Tensor), got "1"
+layers.Embedding.forward([0, '1']) // TYPE Embedding.forward: indices[1] should be a number or an array, got "1"
+layers.Embedding.forward([[0, 1], [2]]) // SHAPE Embedding.forward: indices[1] should have shape [2] like indices[0], got [1]
+layers.Embedding.forward(7) // VALUE Embedding.forward: indices should be an integer from 0 to 6, got 7
+layers.Embedding.forward([[0, 6], [3, -1]]) // VALUE Embedding.forward: indices[1][1] should be an integer from 0 to 6, got -1
+layers.Embedding.forward(Int32Array.of(1, 2 ** 31 - 1)) // VALUE Embedding.forward: indices[1] should be an integer from 0 to 6, got 2147483647
+layers.Embedding.forward([2 ** 32]) // VALUE Embedding.forward: indices[0] should be an integer from 0 to 6, got 4294967296
+layers.Embedding.forward([0.5]) // VALUE Embedding.forward: indices[0] should be an integer from 0 to 6, got 0.5
+layers.Embedding.forward([NaN]) // VALUE Embedding.forward: indices[0] should be an integer from 0 to 6, got NaN
+layers.Embedding.forward(values([[1, 0.5]])) // VALUE Embedding.forward: indices[0][1] should be an integer from 0 to 6, got 0.5
+new Embedding(3, 2, { paddingIdx: 0 }) // TYPE Embedding: takes at most 2 arguments, got 3: 3, 2, an object
+embedding([0], of(2, 3, 4)) // SHAPE embedding: weight should have shape [rows, size] with 1 row or more, got shape [2, 3, 4]
+embedding([0], of(0, 5)) // SHAPE embedding: weight should have shape [rows, size] with 1 row or more, got shape [0, 5]
+embedding([0, 2], of(2, 5)) // VALUE embedding: indices[1] should be an integer from 0 to 1, got 2
+embedding(of(2, 5), [0]) // TYPE embedding: weight should be a Tensor, got [0]
+embedding([0], of(2, 5), { paddingIdx: 0 }) // TYPE embedding: takes at most 2 arguments, got 3: [0], a Tensor, an object
+eq ne lt le gt ge: of(2, 3).%('1') // TYPE %: other should be a Tensor or a number, got "1"
+eq ne lt le gt ge: of(2, 3).%(of(2)) // SHAPE %: other should broadcast with shape [2, 3], got shape [2]
+equal(of(2, 3), [1, 1]) // TYPE equal: y should be a Tensor, got [1, 1]
+exp(of(2, 3), of(2, 3)) // TYPE exp: takes at most 1 argument, got 2: a Tensor, a Tensor
+of(2, 5).expand(3, -1, -1) // TYPE expand: takes at most 1 argument, got 3: 3, -1, -1; write expand([3, -1, -1])
+of(2, 3).expand(2) // TYPE expand: shape should be an array of sizes, got 2
+of(2, 3).expand([-1, 2, 1, 3]) // VALUE expand: shape[0] should be a non-negative integer, got -1
+of(2, 1, 3).expand([2, 2, 4]) // SHAPE expand: shape should be one that shape [2, 1, 3] broadcasts to, got [2, 2, 4]
+of(2, 1, 3).expand([6]) // SHAPE expand: shape should be one that shape [2, 1, 3] broadcasts to, got [6]
+of(2, 1, 3).expand([2 ** 30, 2, 1, 3]) // MEMORY expand: needs 25769803776 bytes for shape [1073741824, 2, 1, 3], and a tensor may have 2147483520
+eye(1.5) // VALUE eye: n should be a non-negative integer, got 1.5
+eye(2, '2') // TYPE eye: m should be a non-negative integer, got "2"
+eye(2 ** 20) // MEMORY eye: needs 4398046511104 bytes for shape [1048576, 1048576], and a tensor may have 2147483520
+new FeedForward({ embDim: Symbol('x') }) // TYPE FeedForward: embDim should be a positive integer, got Symbol(x)
+new FeedForward() // TYPE FeedForward: config should be a plain object, got undefined
+new FeedForward({ embDim: 4, hiddenDim: 0 }) // VALUE FeedForward: hiddenDim should be a positive integer, got 0
+new FeedForward({ embDim: 4, approximate: 'x' }) // VALUE FeedForward: approximate should be 'tanh' or 'none', got "x"
+of(2, 1, 3).flatten(2, 1) // VALUE flatten: endDim should be startDim (2) or an axis after it, got 1
+of(2, 1, 3).flatten(3) // VALUE flatten: startDim should be an axis from -3 to 2, got 3
+full(2, 3) // TYPE full: shape should be an array of sizes, got 2
+full([2]) // TYPE full: value should be a number, got undefined
+full([2], [3]) // TYPE full: value should be a number, got [3]
+of(2, 5).gather(1, of(2, 5)) // TYPE gather: takes at most 1 argument, got 2: 1, a Tensor; write { dim: 1, index }
+of(2, 3).gather({ dim: 1, index: [[0], [1], [2]] }) // SHAPE gather: index should have 2 axes, and at most the sizes of [2, 3] except along dim, got shape [3, 1]
+of(2, 3).gather({ dim: 1, index: [0] }) // SHAPE gather: index should have 2 axes, and at most the sizes of [2, 3] except along dim, got shape [1]
+gather indexSelect: of(2, 3).%() // TYPE %: dim should be an axis from -2 to 1, got undefined
+gather indexSelect: of(2, 3).%({ dim: 2, index: [0] }) // VALUE %: dim should be an axis from -2 to 1, got 2
+gather indexSelect: of(2, 3).%({ dim: 0 }) // TYPE %: index should be integers (a number, nested arrays, a typed array or a Tensor), got undefined
+gather indexSelect: of(2, 3).%({ dim: 0, index: [2] }) // VALUE %: index[0] should be an integer from 0 to 1, got 2
+gather indexSelect: of(2, 3).%({ dim: 0, index: [-1] }) // VALUE %: index[0] should be an integer from 0 to 1, got -1
+gather indexSelect: of(0).%({ dim: 0, index: [0] }) // VALUE %: index[0] should be left out, as there is nothing to choose from, got 0
+new GELU({ approximate: 'erf' }) // VALUE GELU: approximate should be 'tanh' or 'none', got "erf"
+new GELU({ approximate: true }) // TYPE GELU: approximate should be 'tanh' or 'none', got true
+of(2, 3).gelu({ approximate: 'erf' }) // VALUE gelu: approximate should be 'tanh' or 'none', got "erf"
+of(2, 5).gelu('tanh') // TYPE gelu: options should be a plain object, got "tanh"; write { approximate: "tanh" }
+new GELU('none') // TYPE GELU: options should be a plain object, got "none"; write { approximate: "none" }
+new GPTModel() // TYPE GPTModel: config should be a plain object, got undefined
+new GPTModel({ ...config, nLayers: 1.5 }) // VALUE GPTModel: nLayers should be an integer from 1 to 10000, got 1.5
+new GPTModel({ ...config, nLayers: 2 ** 33 }) // VALUE GPTModel: nLayers should be an integer from 1 to 10000, got 8589934592
+new GPTModel({ ...config, dropRate: 2 }) // VALUE GPTModel: p should be a number from 0 to 1, got 2
+layers.GPTModel.forward('hello') // TYPE GPTModel.forward: ids should be integers (a number, nested arrays, a typed array or a Tensor), got "hello"
+layers.GPTModel.forward([[1, 7]]) // VALUE GPTModel.forward: ids[0][1] should be an integer from 0 to 6, got 7
+layers.GPTModel.forward([1.5]) // VALUE GPTModel.forward: ids[0] should be an integer from 0 to 6, got 1.5
+layers.GPTModel.forward([[], []]) // SHAPE GPTModel.forward: ids should end in 1 to 3 (contextLength) tokens, got shape [2, 0]
+layers.GPTModel.forward([1, 2, 3, 4, 5, 6]) // SHAPE GPTModel.forward: ids should end in 1 to 3 (contextLength) tokens, got shape [6]
+layers.GPTModel.forward([[1, 2], [3]]) // SHAPE GPTModel.forward: ids[1] should have shape [2] like ids[0], got [1]
+new GPTModel({ ...config, nHeads: 4 }) // VALUE GPTModel: nHeads should be a divisor of 6 (embDim), got 4
+layers.GPTModel.forward(3) // SHAPE GPTModel.forward: ids should end in 1 to 3 (contextLength) tokens, got shape []
+layers.GPTModel.newCache(2) // TYPE GPTModel.newCache: options should be a plain object, got 2; write { batchSize: 2 }
+layers.GPTModel.generate([1], 20) // TYPE GPTModel.generate: options should be a plain object, got 20; write { maxNewTokens: 20 }
+GPTModel.fromPretrained(new Uint8Array(8), 'int8') // TYPE GPTModel.fromPretrained: options should be a plain object, got "int8"; write { dtype: "int8" }
+Reflect.set(leaf, 'grad', of(1)) // SHAPE grad: value should have shape [2], got [1]
+Reflect.set(leaf, 'grad', of(2, 2)) // SHAPE grad: value should have shape [2], got [2, 2]
+Reflect.set(leaf, 'grad', gone) // DISPOSED grad: value should be a live Tensor, got one that was disposed
+Reflect.set(leaf, 'grad', leaf) // VALUE grad: value should be another Tensor, got the tensor itself
+Reflect.set(leaf, 'grad', undefined) // TYPE grad: value should be a Tensor or null, got undefined
+Reflect.set(leaf, 'grad', 5) // TYPE grad: value should be a Tensor or null, got 5
+Reflect.set(leaf, 'grad', { ...of(2) }) // TYPE grad: value should be a Tensor or null, got an object
+Reflect.set(gone, 'grad', of(1)) // DISPOSED grad: the tensor should be live, got one that was disposed
+of(2, 3).indexSelect({ dim: 1, index: [[0]] }) // SHAPE indexSelect: index should have 1 axis, got shape [1, 1]
+of().indexSelect({ dim: 0, index: [0, 0] }) // SHAPE indexSelect: index should have 1 element, got shape [2]
+init.normal(of(2, 5), 0, 0.02) // TYPE init.normal: takes at most 2 arguments, got 3: a Tensor, 0, 0.02; write { mean: 0, std: 0.02 }
+init.normal([1]) // TYPE init.normal: tensor should be a Tensor, got [1]
+init.normal(gone) // DISPOSED init.normal: tensor should be a live Tensor, got one that was disposed
+init.normal(of(2, 3), 0, 1) // TYPE init.normal: takes at most 2 arguments, got 3: a Tensor, 0, 1; write { mean: 0, std: 1 }
+init.normal(of(2, 3), { std: -1 }) // VALUE init.normal: std should be a finite number >= 0, got -1
+init.normal(of(2, 3), { std: Infinity }) // VALUE init.normal: std should be a finite number >= 0, got Infinity
+init.normal(of(2, 3), { mean: NaN }) // VALUE init.normal: mean should be a finite number, got NaN
+init.uniform(of(2, 3), { a: 2 }) // VALUE init.uniform: b should be a number from 2 (a) on, got 1
+init.uniform(of(2, 3), { a: -3e38, b: 3e38 }) // VALUE init.uniform: b should be a number from -3e+38 (a) on, got 3e+38
+init.uniform(of(2, 3), { a: '0' }) // TYPE init.uniform: a should be a finite number, got "0"
+init.constant(of(2, 3)) // TYPE init.constant: value should be a number, got undefined
+init.ones() // TYPE init.ones: tensor should be a Tensor, got undefined
+init.xavierUniform(of(3)) // SHAPE init.xavierUniform: tensor should have 2 axes or more, as a weight [out, in], got shape [3]
+init.xavierNormal(of(2, 3), { gain: -1 }) // VALUE init.xavierNormal: gain should be a number from 0 to 1e30, got -1
+init.kaimingUniform(of(3)) // SHAPE init.kaimingUniform: tensor should have 2 axes or more, as a weight [out, in], got shape [3]
+init.kaimingUniform(of(2, 3), { mode: 'fan_in' }) // VALUE init.kaimingUniform: mode should be 'fanIn' or 'fanOut', got "fan_in"
+init.kaimingNormal(of(2, 3), { nonlinearity: 'gelu' }) // VALUE init.kaimingNormal: nonlinearity should be 'linear' or 'sigmoid' or 'tanh' or 'relu' or 'leakyRelu' or 'selu', got "gelu"
+init.kaimingNormal(of(2, 3), { a: NaN }) // VALUE init.kaimingNormal: a should be a finite number, got NaN
+init.normal(of(2, 5), 0) // TYPE init.normal: options should be a plain object, got 0; write { mean: 0 }
+init.uniform(of(2, 5), -1) // TYPE init.uniform: options should be a plain object, got -1; write { a: -1 }
+of(2, 5).item() // SHAPE item: the tensor should have 1 element, got shape [2, 5]
+kaimingUniform kaimingNormal: init.%(of(2, 5), 2) // TYPE init.%: options should be a plain object, got 2; write { a: 2 }
+new LayerNorm([]) // VALUE LayerNorm: embDim should have 1 to 64 sizes, got 0
+new LayerNorm([2, 0]) // VALUE LayerNorm: embDim[1] should be a positive integer, got 0
+layers.LayerNorm2d.forward(of(2, 5)) // SHAPE LayerNorm.forward: x should end in 3, 5 (embDim), got shape [2, 5]
+layers.LayerNorm3d.forward(of(2, 5)) // SHAPE LayerNorm.forward: x should end in 2, 2, 5 (embDim), got shape [2, 5]
+new LayerNorm(2, of(2, 2)) // TYPE LayerNorm: options should be a plain object, got a Tensor
+new LayerNorm(6, 1e-6, false) // TYPE LayerNorm: takes at most 2 arguments, got 3: 6, 0.000001, false; write { eps: 0.000001, elementwiseAffine: false }
+layerNorm(of(2, 5)) // TYPE layerNorm: shape should be a positive integer, got undefined
+layerNorm(of(2, 5), [2]) // SHAPE layerNorm: x should end in 2 (shape), got shape [2, 5]
+layerNorm(of(2, 5), [5], { eps: 1 }) // TYPE layerNorm: weight should be a Tensor, got an object
+layerNorm(of(2, 5), [5], of(2, 5)) // SHAPE layerNorm: weight should have shape [5], got [2, 5]
+layerNorm(of(2, 5), [5], null, null, { eps: -1 }) // VALUE layerNorm: eps should be a finite float32 >= 0, got -1
+layerNorm(of(2, 5), [5], null, null, { bias: false }) // VALUE layerNorm: options should be among eps, got "bias"
+new LayerNorm(2, { elementwiseAffine: 0 }) // TYPE LayerNorm: elementwiseAffine should be true or false, got 0
+layerNorm(of(2, 5), 5, null, null, 1e-3) // TYPE layerNorm: options should be a plain object, got 0.001; write { eps: 0.001 }
+LayerNorm BatchNorm RMSNorm: new %(2, 1e-3) // TYPE %: options should be a plain object, got 0.001; write { eps: 0.001 }
+new Linear(2 ** 20, 2 ** 20) // MEMORY Linear: needs 4398046511104 bytes for shape [1048576, 1048576], and a tensor may have 2147483520
+new Sequential(layers.ReLU, layers.Linear).forward(of(2, 5)) // SHAPE Linear.forward: x should end in 6 (inFeatures), got shape [2, 5]
+new Linear(1, 1, { device: 'cuda' }) // VALUE Linear: options should be among bias, got "device" (all tensors are on the CPU)
+linear([1], of(2, 5)) // TYPE linear: x should be a Tensor, got [1]
+linear(of(2, 5)) // TYPE linear: weight should be a Tensor, got undefined
+linear(of(2, 5), of(2, 3, 4)) // SHAPE linear: weight should have shape [out, in], got shape [2, 3, 4]
+linear(of(2, 5), of(3, 4)) // SHAPE linear: x should end in 4 (the weight's in), got shape [2, 5]
+linear(of(2, 5), of(2, 5), of(2, 5)) // SHAPE linear: bias should have shape [2], got [2, 5]
+linear(of(2, 5), of(2, 5), { bias: true }) // TYPE linear: bias should be a Tensor, got an object
+linear(of(2, 5), layers.int8.weight) // DISPOSED linear: weight should be a live Tensor, got one that quantize has made int8: see int8Weight
+layers.Linear.forward(1) // TYPE Linear.forward: x should be a Tensor, got 1
+new Linear(2, 2, false) // TYPE Linear: options should be a plain object, got false; write { bias: false }
+load({}, 1) // TYPE load: takes at most 1 argument, got 2: an object, 1
+load(2) // TYPE load: options should be a plain object, got 2; write { threads: 2 }
+manualSeed('1') // TYPE manualSeed: n should be a safe integer, got "1"
+manualSeed() // TYPE manualSeed: n should be a safe integer, got undefined
+manualSeed(1n) // TYPE manualSeed: n should be a safe integer, got 1n
+manualSeed(1.5) // VALUE manualSeed: n should be a safe integer, got 1.5
+manualSeed(NaN) // VALUE manualSeed: n should be a safe integer, got NaN
+manualSeed(2 ** 53) // VALUE manualSeed: n should be a safe integer, got 9007199254740992
+of(2, 3).maskedFill([1]) // TYPE maskedFill: mask should be a Tensor, got [1]
+of(2, 3).maskedFill(of(2, 3)) // TYPE maskedFill: value should be a number, got undefined
+of(2, 3).maskedFill(of(4), 0) // SHAPE maskedFill: mask should broadcast with shape [2, 3], got shape [4]
+of(2, 3, 4).matmul(of(3, 5)) // SHAPE matmul: other should have shape [..., 4, cols] or [4] for a tensor of shape [2, 3, 4], got shape [3, 5]
+of(2, 3, 4).matmul(of(3, 4, 5)) // SHAPE matmul: other's leading axes should broadcast with shape [2], got shape [3]
+of(2, 3, 4).matmul(of(3)) // SHAPE matmul: other should have shape [..., 4, cols] or [4] for a tensor of shape [2, 3, 4], got shape [3]
+of(2, 3, 4).matmul(of()) // SHAPE matmul: other should have shape [..., 4, cols] or [4] for a tensor of shape [2, 3, 4], got shape []
+of().matmul(of(2, 3, 4)) // SHAPE matmul: the tensor should have at least 1 axis, got shape []
+of(4).matmul(of(2, 3, 4)) // SHAPE matmul: other should have shape [..., 4, cols] or [4] for a tensor of shape [4], got shape [2, 3, 4]
+of(2, 3, 4).matmul(2) // TYPE matmul: other should be a Tensor, got 2
+of(2, 5).max({ dim: 2 }) // VALUE max: dim should be an axis from -2 to 1, got 2
+of(2, 2).max(of(2, 2)) // TYPE max: options should be a plain object, got a Tensor
+max min argmax argmin: of(2, 3).%({ dim: [0] }) // TYPE %: dim should be an axis from -2 to 1, got [0]
+max min argmax argmin: of(0, 3).%() // SHAPE %: the tensor should have elements, got shape [0, 3]
+max min argmax argmin: of(0, 3).%({ dim: 0 }) // SHAPE %: the tensor should have elements along dim, got shape [0, 3]
+maximum minimum: %(1, of(2, 3)) // TYPE %: x should be a Tensor, got 1
+maximum minimum: %(of(2, 3)) // TYPE %: y should be a Tensor or a number, got undefined
+maximum minimum: %(of(2, 3), gone) // DISPOSED %: y should be a live Tensor, got one that was disposed
+maximum minimum: %(of(2, 3), of(2)) // SHAPE %: y should broadcast with shape [2, 3], got shape [2]
+maximum minimum: %(of(2, 3), of(2, 3), 1) // TYPE %: takes at most 2 arguments, got 3: a Tensor, a Tensor, 1
+of(2, 5).mean({ dim: 2 }) // VALUE mean: dim should be an axis from -2 to 1, got 2
+of(2, 5).mean({ dim: '-1' }) // TYPE mean: dim should be an axis from -2 to 1, got "-1"
+of(2, 5).mean(JSON.parse('{"__proto__": 0}')) // VALUE mean: options should be among dim, keepdim, got "__proto__"
+of(2, 5).mean({ constructor: 0 }) // VALUE mean: options should be among dim, keepdim, got "constructor"
+of(2, 5).mean({ dim: Symbol('axis') }) // TYPE mean: dim should be an axis from -2 to 1, got Symbol(axis)
+of(2, 5).mean(-1, true) // TYPE mean: takes at most 1 argument, got 2: -1, true; write { dim: -1, keepdim: true }
+mean(of(2, 3), {}, 1) // TYPE mean: takes at most 2 arguments, got 3: a Tensor, an object, 1
+mse(of(2, 5), [1]) // TYPE mse: target should be a Tensor, got [1]
+mse(1, of(2, 5)) // TYPE mse: prediction should be a Tensor, got 1
+mse(of(2, 5), of(3)) // SHAPE mse: target should have shape [2, 5], got [3]
+mse(of(2, 5), of(2, 5), { reduction: 'avg' }) // VALUE mse: reduction should be 'none' or 'mean' or 'sum', got "avg"
+mse(of(2, 5), of(2, 5), 'sum') // TYPE mse: options should be a plain object, got "sum"; write { reduction: "sum" }
+of(2, 5).mul([1]) // TYPE mul: other should be a Tensor or a number, got [1]
+multinomial([1], 1) // TYPE multinomial: probabilities should be a Tensor, got [1]
+multinomial(values([1, 0, 2])) // TYPE multinomial: n should be a positive integer, got undefined
+multinomial(values([1, 0, 2]), 3) // VALUE multinomial: n should be at most 2, the elements above 0 of a row, without replacement, got 3
+multinomial(values([[1], [0]]), 1) // VALUE multinomial: probabilities should have an element above 0 in each row, got a row without
+multinomial(of(), 1) // SHAPE multinomial: probabilities should have 1 axis or 2, got shape []
+multinomial(values([1, 0, 2]), 1, { replacement: 1 }) // TYPE multinomial: replacement should be true or false, got 1
+multinomial(values([1, NaN]), 1, { replacement: true }) // VALUE multinomial: probabilities should be finite numbers >= 0, got NaN
+multinomial(values([1, Infinity]), 1, { replacement: true }) // VALUE multinomial: probabilities should be finite numbers >= 0, got Infinity
+multinomial(values([1, -1]), 1, { replacement: true }) // VALUE multinomial: probabilities should be finite numbers >= 0, got -1
+multinomial(of(2, 5), 1, true) // TYPE multinomial: options should be a plain object, got true; write { replacement: true }
+noGrad(function* () {}) // TYPE noGrad: fn should return its result at once, got a generator function
+noGrad(async function* () {}) // TYPE noGrad: fn should return its result at once, got a generator function
+ones({}) // TYPE ones: shape should be an array of sizes, got an object
+ones(2, 3) // TYPE ones: takes at most 1 argument, got 2: 2, 3; write ones([2, 3])
+onesLike() // TYPE onesLike: x should be a Tensor, got undefined
+new Optimizer([of(2)]) // TYPE Optimizer: defaults should be a plain object, got undefined
+of(2, 5).permute(0, 2, 1) // TYPE permute: takes at most 1 argument, got 3: 0, 2, 1; write permute([0, 2, 1])
+permute(of(2, 5), 1, 0) // TYPE permute: takes at most 2 arguments, got 3: a Tensor, 1, 0; write permute(x, [1, 0])
+of(2, 3, 4).permute(2) // TYPE permute: dims should be an array of axes, got 2
+of(2, 3, 4).permute([0, 1]) // VALUE permute: dims should name each of 3 axes once, got [0, 1]
+of(2, 3, 4).permute([0, 1, 1]) // VALUE permute: dims should name each of 3 axes once, got [0, 1, 1]
+of(2, 3, 4).permute([0, 1, 3]) // VALUE permute: dims should name each of 3 axes once, got [0, 1, 3]
+of(2, 3, 4).permute([-1n, 0, 1]) // VALUE permute: dims should name each of 3 axes once, got an array of 3
+of(2, 3, 4).permute(['0', 1, 2]) // VALUE permute: dims should name each of 3 axes once, got an array of 3
+of(2, 3, 4).permute([0, 1.5, 2]) // VALUE permute: dims should name each of 3 axes once, got [0, 1.5, 2]
+cumsum gather indexSelect: of(2, 5).%(0) // TYPE %: options should be a plain object, got 0; write { dim: 0 }
+rand('2,5') // TYPE rand: shape should be an array of sizes, got "2,5"
+rand(2, 3) // TYPE rand: takes at most 1 argument, got 2: 2, 3; write rand([2, 3])
+randint(0, 10) // TYPE randint: shape should be an array of sizes, got undefined
+randint(3, 3, [1]) // VALUE randint: high should be an integer from 4 to 16777216, got 3
+randint(0.5, 3, [1]) // VALUE randint: low should be an integer from -16777216 to 16777216, got 0.5
+randn(5) // TYPE randn: shape should be an array of sizes, got 5
+randn() // TYPE randn: shape should be an array of sizes, got undefined
+randn([2, '5']) // TYPE randn: shape[1] should be a non-negative integer, got "5"
+randn([2, -5]) // VALUE randn: shape[1] should be a non-negative integer, got -5
+randn([2, 0.5]) // VALUE randn: shape[1] should be a non-negative integer, got 0.5
+randn([Infinity]) // VALUE randn: shape[0] should be a non-negative integer, got Infinity
+randn([2 ** 40]) // MEMORY randn: needs 4398046511104 bytes for shape [1099511627776], and a tensor may have 2147483520
+randn(sparse) // TYPE randn: shape[1] should be a non-negative integer, got undefined
+randn(Array(65).fill(1)) // VALUE randn: shape should have at most 64 elements, got 65
+randn(Array(2 ** 32 - 1)) // VALUE randn: shape should have at most 64 elements, got 4294967295
+randn([0, 2 ** 20, 2 ** 20]) // MEMORY randn: needs 4398046511104 bytes for shape [0, 1048576, 1048576], where 0 counts as 1, and a tensor may have 2147483520
+randn([2 ** 29]) // MEMORY randn: needs 2147483648 bytes for shape [536870912], and a tensor may have 2147483520
+randn([Symbol('two')]) // TYPE randn: shape[0] should be a non-negative integer, got Symbol(two)
+randn([2n]) // TYPE randn: shape[0] should be a non-negative integer, got 2n
+randn([2], { std: 0.02 }) // TYPE randn: takes at most 1 argument, got 2: [2], an object
+randn(2, 3, 4) // TYPE randn: takes at most 1 argument, got 3: 2, 3, 4; write randn([2, 3, 4])
+layers.ReLU.quantize(64) // TYPE ReLU.quantize: options should be a plain object, got 64; write { groupSize: 64 }
+of(0).reshape([0, 2 ** 29]) // MEMORY reshape: needs 2147483648 bytes for shape [0, 536870912], where 0 counts as 1, and a tensor may have 2147483520
+of(2, 5).reshape([3]) // SHAPE reshape: shape should hold 10 elements, got [3]
+of(2, 5).reshape(10) // TYPE reshape: shape should be an array of sizes, got 10
+of(2, 5).reshape(...Array(99).fill(1)) // TYPE reshape: takes at most 1 argument, got 99
+of(2, 5).reshape(5, -1) // TYPE reshape: takes at most 1 argument, got 2: 5, -1; write reshape([5, -1])
+of(0).reshape([-1, 0]) // SHAPE reshape: shape should hold 0 elements, got [-1, 0]
+of(2, 3).reshape([-1, 4]) // SHAPE reshape: shape should hold 6 elements, got [-1, 4]
+of(2, 3).reshape([-1, -1]) // VALUE reshape: shape[1] should be a non-negative integer, got -1
+rmsNorm(of(2, 5), []) // VALUE rmsNorm: shape should have 1 to 64 sizes, got 0
+rmsNorm(of(2, 5), 5, of(2, 3, 4)) // SHAPE rmsNorm: weight should have shape [5], got [2, 3, 4]
+rmsNorm(of(2, 5), 5, null, 1e-3) // TYPE rmsNorm: options should be a plain object, got 0.001; write { eps: 0.001 }
+saveSafetensors([of(2, 5)]) // TYPE saveSafetensors: dictOrModule should be a plain object, got an array of 1
+scaledDotProductAttention(q, q) // TYPE scaledDotProductAttention: v should be a Tensor, got undefined
+scaledDotProductAttention(of(4), q, q) // SHAPE scaledDotProductAttention: q should have 2 axes or more, got shape [4]
+scaledDotProductAttention(q, of(3, 5), q) // SHAPE scaledDotProductAttention: k should end in 4, as q, got shape [3, 5]
+scaledDotProductAttention(q, q, of(5, 4)) // SHAPE scaledDotProductAttention: v should end in [3, n], as k has 3 keys, got shape [5, 4]
+scaledDotProductAttention(q, of(3, 3, 4), q) // SHAPE scaledDotProductAttention: k's leading axes should broadcast with shape [2], got shape [3]
+scaledDotProductAttention(q, q, of(3, 3, 4)) // SHAPE scaledDotProductAttention: v's leading axes should broadcast with shape [2], got shape [3]
+scaledDotProductAttention(q, q, q, { attnMask: of(2, 3) }) // SHAPE scaledDotProductAttention: attnMask should broadcast with shape [2, 3, 3], got shape [2, 3]
+scaledDotProductAttention(q, q, q, { attnMask: [[1]] }) // TYPE scaledDotProductAttention: attnMask should be a Tensor, got an array of 1
+scaledDotProductAttention(q, q, q, { attnMask: of(3, 3), isCausal: true }) // VALUE scaledDotProductAttention: isCausal should be false with an attnMask, got true
+scaledDotProductAttention(q, q, q, { isCausal: 1 }) // TYPE scaledDotProductAttention: isCausal should be true or false, got 1
+scaledDotProductAttention(q, q, q, { dropout: -1 }) // VALUE scaledDotProductAttention: dropout should be a number from 0 to 1, got -1
+scaledDotProductAttention(q, q, q, { scale: '1' }) // TYPE scaledDotProductAttention: scale should be a number, got "1"
+scaledDotProductAttention(q, q, q, { dropoutP: 0.5 }) // VALUE scaledDotProductAttention: options should be among isCausal, attnMask, dropout, scale, got "dropoutP"
+scaledDotProductAttention(q, q, q, of(3, 3)) // TYPE scaledDotProductAttention: options should be a plain object, got a Tensor
+scope() // TYPE scope: fn should be a function, got undefined
+scope(async () => of(1)) // TYPE scope: fn should return its result at once, got a Promise; a scope cannot free the tensors of an async function
+scope(function* () {}) // TYPE scope: fn should return its result at once, got a generator function
+new Sequential(1) // TYPE Sequential: modules[0] should be a layer, got 1
+new Sequential(layers.ReLU, [layers.ReLU]) // TYPE Sequential: modules[1] should be a layer, got an array of 1
+new SGD([of(2, 5)], 0.1, 0.9) // TYPE SGD: takes at most 2 arguments, got 3: an array of 1, 0.1, 0.9; write { lr: 0.1, momentum: 0.9 }
+new SGD([{ params: [of(2)] }]) // TYPE SGD: lr should be a finite number >= 0, got undefined
+new SGD([of(2)], {}) // TYPE SGD: lr should be a finite number >= 0, got undefined
+new SGD([of(2)], { lr: 1, momentum: -1 }) // VALUE SGD: momentum should be a finite number >= 0, got -1
+new SGD([of(2)], { lr: 1, dampening: Infinity }) // VALUE SGD: dampening should be a finite number, got Infinity
+new SGD([of(2)], { lr: 1, weightDecay: '1' }) // TYPE SGD: weightDecay should be a finite number >= 0, got "1"
+new SGD([of(2)], { lr: 1, nesterov: 1 }) // TYPE SGD: nesterov should be true or false, got 1
+new SGD([of(2)], { lr: 1, nesterov: true }) // VALUE SGD: nesterov should be used with momentum > 0 and dampening = 0, got momentum 0 and dampening 0
+SGD Adam AdamW: new %([], { lr: 0.1 }) // VALUE %: parameters should have at least one Tensor, got none
+SGD Adam AdamW: new %([{ params: [] }, { params: [], lr: 1 }], { lr: 0.1 }) // VALUE %: parameters should have at least one Tensor, got none
+new SGD([of(2)], 0.1) // TYPE SGD: options should be a plain object, got 0.1; write { lr: 0.1 }
+of().slice(0) // SHAPE slice: the tensor should have 1 axis or more, got shape []
+of(2, 5).slice('1') // TYPE slice: start should be an integer, got "1"
+of(2, 5).slice(0, 1.5) // VALUE slice: end should be an integer, got 1.5
+slice: of(2, 5).%(0, 1, 1) // TYPE %: options should be a plain object, got 1; write { dim: 1 }
+new Softmax(1) // TYPE Softmax: options should be a plain object, got 1; write { dim: 1 }
+softmax(of(2, 5), -1) // TYPE softmax: options should be a plain object, got -1; write { dim: -1 }
+of(2, 5).softmax(-1, 2) // TYPE softmax: takes at most 1 argument, got 2: -1, 2
+softmax(of(2, 3), { dim: 2 }) // VALUE softmax: dim should be an axis from -2 to 1, got 2
+new Softmax({ dim: '0' }) // TYPE Softmax: dim should be an integer, got "0"
+new Softmax({ dim: 0.5 }) // VALUE Softmax: dim should be an integer, got 0.5
+softmax logSoftmax: of(2, 1, 3).%({ dim: 3 }) // VALUE %: dim should be an axis from -3 to 2, got 3
+new Softmax({ dim: 2 }).forward(of(2, 3)) // VALUE Softmax.forward: dim should be an axis from -2 to 1, got 2
+new Softmax({ dim: -3 }).forward(of(2, 3)) // VALUE Softmax.forward: dim should be an axis from -2 to 1, got -3
+softmax logSoftmax logsumexp: of(2, 5).%(-1) // TYPE %: options should be a plain object, got -1; write { dim: -1 }
+new Softmax(-1) // TYPE Softmax: options should be a plain object, got -1; write { dim: -1 }
+of(2, 3, 4).split(0) // VALUE split: size should be a positive integer, got 0
+of(2, 3, 4).split(2, { dim: 3 }) // VALUE split: dim should be an axis from -3 to 2, got 3
+of(2, 1, 3).squeeze(3) // VALUE squeeze: dim should be an axis from -3 to 2, got 3
+stack([of(2, 3), of(3)]) // SHAPE stack: tensors[1] should have shape [2, 3], got [3]
+stack([of(2, 3)], { dim: 3 }) // VALUE stack: dim should be an axis from -3 to 2, got 3
+of(2, 3).std({ correction: 1, unbiased: true }) // VALUE std: options should have correction or unbiased, got both
+of(2, 5).sub() // TYPE sub: other should be a Tensor or a number, got undefined
+of(2, 5).sum({ dtype: 'float64' }) // VALUE sum: options should be among dim, keepdim, got "dtype" (all tensors are float32)
+of(2, 2).sum(of(2, 2)) // TYPE sum: options should be a plain object, got a Tensor
+sum(of(2, 5), 0, true) // TYPE sum: takes at most 2 arguments, got 3: a Tensor, 0, true; write { dim: 0, keepdim: true }
+sum mean var std: of(2, 3).%({ dim: [0, 2] }) // VALUE %: dim[1] should be an axis from -2 to 1, got 2
+sum mean var std: of(2, 3).%({ dim: [1, -1] }) // VALUE %: dim should name each axis once, got [1, -1]
+sum max min argmax argmin std mean var: of(2, 5).%(-1) // TYPE %: options should be a plain object, got -1; write { dim: -1 }
+sum mean var: of(2, 5).%([0, 1]) // TYPE %: options should be a plain object, got [0, 1]; write { dim: [0, 1] }
+tensor() // TYPE tensor: values should be a number or an array, got undefined
+tensor(['a']) // TYPE tensor: values[0] should be a number or an array, got "a"
+tensor([1, 2], [3]) // SHAPE tensor: values should be flat with 3 elements, or nested, for shape [3], got shape [2]
+tensor([1, 2], [2, 3]) // SHAPE tensor: values should be flat with 6 elements, or nested, for shape [2, 3], got shape [2]
+tensor([[[1], [2]], [3, 4]]) // SHAPE tensor: values[1] should have shape [2, 1] like values[0], got [2]
+tensor([1], 'x') // TYPE tensor: shape should be an array of sizes, got "x"
+tensor(cyclic) // VALUE tensor: values should have at most 64 levels, got more
+tensor(deep) // VALUE tensor: values should have at most 64 levels, got more
+tensor(transferred) // VALUE tensor: values should be readable, got a Float32Array whose memory was transferred or made smaller
+tensor([transferred]) // VALUE tensor: values[0] should be readable, got a Float32Array whose memory was transferred or made smaller
+tensor([Symbol('one')]) // TYPE tensor: values[0] should be a number or an array, got Symbol(one)
+tensor(new DataView(new ArrayBuffer(8))) // TYPE tensor: values should be a number or an array, got a DataView
+tensor([1], { dtype: 1 }) // TYPE tensor: shape should be an array of sizes, got an object (all tensors are float32)
+tensor([[1, 2], [3]]) // SHAPE tensor: values[1] should have shape [2] like values[0], got [1]
+tensor([[1, '2']]) // TYPE tensor: values[0][1] should be a number or an array, got "2"
+tensor([1, [2]]) // SHAPE tensor: values[1] should have shape [] like values[0], got [1]
+tensor([1, 2, 3], [2, 2]) // SHAPE tensor: values should be flat with 4 elements, or nested, for shape [2, 2], got shape [3]
+tensor([[1, 2]], [2, 1]) // SHAPE tensor: values should be flat with 2 elements, or nested, for shape [2, 1], got shape [1, 2]
+tensor([1], 1) // TYPE tensor: shape should be an array of sizes, got 1
+tensor([1], [1.5]) // VALUE tensor: shape[0] should be a non-negative integer, got 1.5
+of(2, 5).topk(2, -1, false) // TYPE topk: takes at most 2 arguments, got 3: 2, -1, false; write { dim: -1, largest: false }
+of(2, 3).topk() // TYPE topk: k should be an integer from 0 to 3, got undefined
+of(2, 3).topk(3, { dim: 0 }) // VALUE topk: k should be an integer from 0 to 2, got 3
+of(2, 3).topk(1, { largest: 1 }) // TYPE topk: largest should be true or false, got 1
+topk split: of(2, 5).%(1, 1) // TYPE %: options should be a plain object, got 1; write { dim: 1 }
+of(2, 5).toString({ precision: 1.5 }) // VALUE toString: precision should be an integer from 0 to 20, got 1.5
+of(2, 5).toString({ sciMode: 'auto' }) // TYPE toString: sciMode should be true or false, got "auto"
+of(2, 3, 4).toString({ sciMode: 1 }) // TYPE toString: sciMode should be true or false, got 1
+of(2, 3, 4).toString({ precision: -1 }) // VALUE toString: precision should be an integer from 0 to 20, got -1
+of(2, 3, 4).toString({ digits: 2 }) // VALUE toString: options should be among precision, sciMode, got "digits"
+of(2, 5).toString(2) // TYPE toString: options should be a plain object, got 2; write { precision: 2 }
+of(2, 5).transpose(0) // TYPE transpose: dim1 should be an axis from -2 to 1, got undefined
+of(2, 5).transpose(-3, 0) // VALUE transpose: dim0 should be an axis from -2 to 1, got -3
+tril([[1]]) // TYPE tril: x should be a Tensor, got an array of 1
+tril triu: of(3).%() // SHAPE %: the tensor should have 2 axes or more, got shape [3]
+tril triu: of(2, 3).%({ diagonal: 0.5 }) // VALUE %: diagonal should be an integer from -2147483648 to 2147483648, got 0.5
+tril triu: of(2, 5).%(1) // TYPE %: options should be a plain object, got 1; write { diagonal: 1 }
+triu(of(2, 5), 1) // TYPE triu: options should be a plain object, got 1; write { diagonal: 1 }
+triu(of(3)) // SHAPE triu: the tensor should have 2 axes or more, got shape [3]
+of(...Array(64).fill(1)).unsqueeze(0) // VALUE unsqueeze: shape should have at most 64 elements, got 65
+of(2, 1, 3).unsqueeze() // TYPE unsqueeze: dim should be an axis from -4 to 3, got undefined
+of(2, 1, 3).unsqueeze(4) // VALUE unsqueeze: dim should be an axis from -4 to 3, got 4
+of(2, 5).var({ keepdim: 1 }) // TYPE var: keepdim should be true or false, got 1
+of(2, 5).var({ unbiased: false, correction: 0 }) // VALUE var: options should have correction or unbiased, got both
+of(2, 5).var({ correction: NaN }) // VALUE var: correction should be a finite number, got NaN
+of(2, 5).var({ correction: true }) // TYPE var: correction should be a finite number, got true
+of(2, 5).var({ unbiased: 'no' }) // TYPE var: unbiased should be true or false, got "no"
+of(2, 5).var(false) // TYPE var: options should be a plain object, got false
+of(2, 5).var(-1, false, true) // TYPE var: takes at most 1 argument, got 3: -1, false, true; write { dim: -1, unbiased: false, keepdim: true }
+of(2, 5).view(1, 2) // TYPE view: takes at most 1 argument, got 2: 1, 2; write view([1, 2])
+of(2, 5).view([1], 2) // TYPE view: takes at most 1 argument, got 2: [1], 2
+of(2, 3).view([4]) // SHAPE view: shape should hold 6 elements, got [4]
+where(true, of(2, 3), of(2, 3)) // TYPE where: condition should be a Tensor, got true
+where(of(2, 3), of(2, 3)) // TYPE where: y should be a Tensor or a number, got undefined
+where(of(2, 3), of(2), 0) // SHAPE where: x should broadcast with shape [2, 3], got shape [2]
+where(of(2, 3), 0, of(4)) // SHAPE where: y should broadcast with shape [2, 3], got shape [4]
+xavierUniform xavierNormal: init.%(of(2, 5), 2) // TYPE init.%: options should be a plain object, got 2; write { gain: 2 }
+zeros(null) // TYPE zeros: shape should be an array of sizes, got null
+zeros([2], { dtype: 1, device: 2 }) // TYPE zeros: takes at most 1 argument, got 2: [2], an object (all tensors are float32) (all tensors are on the CPU)
+zeros([2], { requiresGrad: true }) // TYPE zeros: takes at most 1 argument, got 2: [2], an object
+zeros([0, 2 ** 29 - 31]) // MEMORY zeros: needs 2147483524 bytes for shape [0, 536870881], where 0 counts as 1, and a tensor may have 2147483520
+zeros(2, 3) // TYPE zeros: takes at most 1 argument, got 2: 2, 3; write zeros([2, 3])
+zerosLike([2]) // TYPE zerosLike: x should be a Tensor, got [2]
+`
