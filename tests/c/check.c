@@ -111,6 +111,8 @@ static void name_case(int signal_number)
 }
 #endif
 
+void seed_random(uint32_t seed) { random_state = seed; }
+
 void promise(const char *name, void (*test)(void))
 {
     if (!runs_all && !is_named(name)) return;
@@ -120,7 +122,7 @@ void promise(const char *name, void (*test)(void))
 #endif
     failures = 0;
     context[0] = '\0';
-    random_state = 123;
+    seed_random(123);
     test();
     end_case();
     if (failures == 0) {

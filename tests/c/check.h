@@ -106,6 +106,7 @@ const char *failure(void);
 /* ---- Values ---- */
 
 /* Random numbers. Every promise starts from the same seed. */
+void seed_random(uint32_t seed);
 float random_in(float low, float high);
 float random_gauss(void); /* mean 0, deviation 1, nearly normal */
 size_t random_below(size_t n);

@@ -9,7 +9,7 @@
 static int selects_kernel(void)
 {
     for (size_t i = 0; i < kernel_count; i++)
-        if (is_named(kernels[i].name)) return 1;
+        if (is_named(kernels[i]->name)) return 1;
     return 0;
 }
 
@@ -25,7 +25,7 @@ static int names_nothing(const char *name)
     printf("no test has the name %s. Tests:\n", name);
     for (const suite *s = suites; s; s = s->next) printf(" %s", s->name);
     printf("\nKernels, by the rules for every kernel:\n");
-    for (size_t i = 0; i < kernel_count; i++) printf(" %s", kernels[i].name);
+    for (size_t i = 0; i < kernel_count; i++) printf(" %s", kernels[i]->name);
     printf("\n");
     return 2;
 }

@@ -40,18 +40,21 @@ function declared() {
 /** @returns {Map<string, Kernel>} the rows of the table, by the function's name */
 function tabulated() {
   const kernels = new Map()
-  for (const [, name, row] of read('tests/c/table.c').matchAll(
-    /\{\.name = "(\w+)",([\s\S]*?)\n(?= {4}\{\.name|\};)/g,
+  const text = read('tests/c/table.c')
+  const alike = [...text.matchAll(/^ARITHMETIC\((\w+)/gm)].map(([, name]) => name)
+  for (const [, first, row] of text.matchAll(
+    /KERNEL\((\w+),([\s\S]*?)(?=\nKERNEL|\n#|\n\/\*|\nstatic|\nARITH|$)/g,
   )) {
-    const tensors = [...row.matchAll(/\{([A-Z_]+),\s*"(\w+)"/g)].map(
-      ([, role, tensor]) => `${role === 'IN' || role === 'OPTIONAL_IN' ? 'const ' : ''}${tensor}`,
-    )
-    const names = tensors.map((tensor) => tensor.replace('const ', ''))
-    const pairs = /\.alias = \{(.*)\}/.exec(row)?.[1] ?? ''
-    const aliases = [...pairs.matchAll(/\{(\d), (\d)\}/g)].map(
-      ([, output, input]) => `${names[Number(output)]} may be ${names[Number(input)]}`,
-    )
-    kernels.set(`gpt_${name}`, { tensors, aliases })
+    const names = (/** @type {string} */ field) => {
+      const words = new RegExp(`\\.${field} = "(.*?)"`).exec(row)?.[1] ?? ''
+      return [...words.matchAll(/(\w+)\S*/g)].map(([, name]) => name)
+    }
+    const scratch = row.includes('.scratch_size') ? ['scratch'] : []
+    const all = [...names('outputs'), ...scratch, ...names('inputs')]
+    const tensors = [...names('outputs'), ...scratch, ...names('inputs').map((name) => `const ${name}`)]
+    const inputs = /\.may_be = \{(.*?)\}/.exec(row)?.[1].split(', ') ?? []
+    const aliases = inputs.map((input) => `${all[0]} may be ${all[Number(input)]}`)
+    for (const name of first === 'name' ? alike : [first]) kernels.set(`gpt_${name}`, { tensors, aliases })
   }
   return kernels
 }
