@@ -233,11 +233,16 @@ test('an assigned gradient that was disposed counts as none', () => {
   ])
 })
 
-test('tensors that are each other’s gradients are disposed once', () => {
+test('tensors that are each other’s gradients are disposed one by one: each is its own', () => {
   const chain = Array.from({ length: 3 }, () => gpt.zeros([]))
   chain.forEach((x, i) => (x.grad = chain[(i + 1) % chain.length]))
-  chain[0].dispose()
-  assert.ok(chain.every(({ disposed }) => disposed))
+  for (const [i, x] of chain.entries()) {
+    x.dispose()
+    assert.deepEqual(
+      chain.map(({ disposed }) => disposed),
+      chain.map((_, j) => j <= i),
+    )
+  }
 })
 
 test('a tensor can be made of its own data, also when that grows the heap', async () => {
