@@ -424,6 +424,7 @@ function nameOwnMethods(Class: Function, nameOf: (self: object, method: string) 
 export interface SignalLike {
   aborted: boolean
   reason: unknown
+  throwIfAborted: () => void
   addEventListener: (type: 'abort', listener: () => void) => void
   removeEventListener: (type: 'abort', listener: () => void) => void
 }

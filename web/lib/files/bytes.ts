@@ -1,3 +1,5 @@
+// Reads the bytes of whatever the user has: bytes, a Blob, a Response, a stream, a file handle, an iterable.
+
 import { type SignalLike, describe } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { checkBytes, isBytes } from '../typed.ts'
@@ -48,29 +50,30 @@ export type Sources =
   | { index: object; open: (name: string) => FileSource | Promise<FileSource> }
 
 /** Opens the files that the user gave. Each may fail by itself. */
-export function openSources(source: unknown): Promise<Input>[] {
-  const isParts =
-    typeof source === 'object' &&
-    source !== null &&
-    [null, Object.prototype].includes(Object.getPrototypeOf(source)) &&
-    !['read', 'getReader', 'slice', 'ok'].some((name) => Object.hasOwn(source, name)) &&
-    !(Symbol.asyncIterator in source)
-  if (!isParts) return [newInput(source)]
-  const { index, open } = source as Record<string, unknown>
+export function openSources(source: unknown): Promise<BufferedReader>[] {
+  if (!areParts(source)) return [openFile(source)]
+  const { index, open } = source
   if (typeof open !== 'function') {
     const files = Object.entries(source).filter(([name]) => !name.endsWith('.json'))
-    return files.length > 0 ? files.map(([, file]) => newInput(file)) : [newInput(source)]
+    return files.length > 0 ? files.map(([, file]) => openFile(file)) : [openFile(source)]
   }
-  const parts = new Set(Object.values(Object(Object(index).weight_map)))
-  if (parts.size === 0) throw fail('VALUE', 'source.index', 'have a weight_map', describe(index))
-  return Array.from(parts, async (name) => new Input(await open(name)))
+  const names = new Set(Object.values(Object(Object(index).weight_map)))
+  if (names.size === 0) throw fail('VALUE', 'source.index', 'have a weight_map', describe(index))
+  return Array.from(names, async (name) => new BufferedReader(await open(name)))
 }
 
-const newInput = async (file: unknown): Promise<Input> => new Input(file)
+const openFile = async (file: unknown): Promise<BufferedReader> => new BufferedReader(file)
+
+const areParts = (source: unknown): source is Record<string, unknown> =>
+  typeof source === 'object' &&
+  source !== null &&
+  [null, Object.prototype].includes(Object.getPrototypeOf(source)) &&
+  !['read', 'getReader', 'slice', 'ok'].some((name) => Object.hasOwn(source, name)) &&
+  !(Symbol.asyncIterator in source)
 
 /** Closes the files that are open, and the others when they come. */
-export function closeSources(opening: readonly Promise<Input>[], reason: unknown): void {
-  for (const one of opening) one.then((input) => input.close(reason)).catch(() => {})
+export function closeSources(opening: readonly Promise<BufferedReader>[], reason: unknown): void {
+  for (const file of opening) file.then((reader) => reader.close(reason)).catch(() => {})
 }
 
 /** Waits for a promise, which may never settle. Rejects with the signal's reason when that aborts. */
@@ -86,26 +89,84 @@ export async function orAborted<T>(promise: Promise<T>, signal: SignalLike | und
   }
 }
 
-/** A file that is read from its begin to its end. */
+/** The least that a source is asked for. */
+const AHEAD = 2 ** 16
+
+/** Reads a source as the readers of files ask for it. */
+export class BufferedReader {
+  #source
+  #onBytes: (bytes: number) => void = () => {}
+  #signal: SignalLike | undefined
+  #memory: Uint8Array = new Uint8Array(0)
+  /** What was read and is not used yet, in `#memory`. */
+  #rest: Uint8Array = new Uint8Array(0)
+
+  /** @throws {GptLayersError} TYPE, VALUE; NETWORK for a response that failed */
+  constructor(source: unknown) {
+    this.#source = sourceOf(source)
+  }
+
+  /** @param onBytes is told how many bytes were used */
+  listen(signal: SignalLike | undefined, onBytes: (bytes: number) => void): void {
+    this.#onBytes = onBytes
+    this.#signal = signal
+  }
+
+  /** Lets go of the source; cancels a stream that has more to give. */
+  close(reason?: unknown): void {
+    this.#source.close(reason)
+  }
+
+  async run<T>(reading: Reading<T>): Promise<T> {
+    let step = reading.next()
+    while (!step.done) {
+      if (this.#rest.length < step.value) await this.#fill(step.value)
+      const part = this.#rest.subarray(0, step.value)
+      this.#rest = this.#rest.subarray(part.length)
+      this.#onBytes(part.length)
+      this.#signal?.throwIfAborted()
+      step = reading.next(part)
+    }
+    return step.value
+  }
+
+  /** The next bytes, which stay. */
+  async peek(bytes: number): Promise<Uint8Array> {
+    await this.#fill(bytes)
+    return this.#rest.subarray(0, bytes)
+  }
+
+  /** Reads on until there are so many bytes, or the source ends. They begin where `#memory` does: aligned. */
+  async #fill(bytes: number): Promise<void> {
+    const wanted = Math.max(bytes, AHEAD)
+    if (this.#memory.length < wanted) this.#memory = newBytes(wanted)
+    this.#memory.set(this.#rest)
+    let length = this.#rest.length
+    while (length < bytes) {
+      const target = this.#memory.subarray(length, wanted)
+      const count = await orAborted(this.#source.read(target), this.#signal)
+      if (count === 0) break
+      length += count
+    }
+    this.#rest = this.#memory.subarray(0, length)
+  }
+}
+
 interface Source {
-  /** fills the target, and returns the number of bytes: less than the target's only where the file ends */
+  /** Fills the beginning of the target, and returns the number of bytes: 0 only at the end. */
   read: (target: Uint8Array) => Promise<number>
   /** lets go of a stream; cancels one that has more to give */
   close: (reason?: unknown) => void
 }
 
-/**
- * @param source what the user gave
- * @throws {GptLayersError} VALUE for what was read before; NETWORK for a response that failed
- */
-function openSource(source: unknown): Source {
-  if (isBytes(source)) return inOrder(fromBytes(source))
+function sourceOf(source: unknown): Source {
+  if (isBytes(source)) return fromBytes(source)
   if (typeof source !== 'object' || source === null) throw wrongSource(source)
-  if (has<StreamLike>(source, 'getReader')) return openStream(source)
-  if (isResponse(source)) return openResponse(source)
-  if (has<BlobLike>(source, 'slice', 'arrayBuffer')) return inOrder(fromBlob(source))
-  if (has<FileHandleLike>(source, 'read', 'stat')) return inOrder(fromHandle(source))
-  if (has<AsyncIterable<unknown>>(source, Symbol.asyncIterator)) return new Streamed(chunksOf(source))
+  if (has<StreamLike>(source, 'getReader')) return fromStream(source)
+  if (isResponse(source)) return fromResponse(source)
+  if (has<BlobLike>(source, 'slice', 'arrayBuffer')) return fromBlob(source)
+  if (has<FileHandleLike>(source, 'read', 'stat')) return fromHandle(source)
+  if (has<AsyncIterable<unknown>>(source, Symbol.asyncIterator)) return fromIterable(source)
   throw wrongSource(source)
 }
 
@@ -126,8 +187,50 @@ function wrongSource(source: unknown): GptLayersError {
   return fail('TYPE', 'source', `be ${expected}`, describe(source))
 }
 
-function openResponse({ ok, status, body, headers }: ResponseLike): Streamed {
-  const stream = body && openStream(body)
+/** @param readAt fills the beginning of the target with the bytes from a position on; returns their number */
+function inOrder(readAt: (target: Uint8Array, position: number) => Promise<unknown>): Source {
+  let position = 0
+  return {
+    async read(target) {
+      const count = await readable('VALUE', () => readAt(target, position))
+      if (!isCount(count) || count > target.length) {
+        const expected = `read at most the ${target.length} bytes that it is asked for`
+        throw fail('VALUE', 'source', expected, describe(count))
+      }
+      position += count
+      return count
+    },
+    close() {},
+  }
+}
+
+function fromBytes(source: Uint8Array | ArrayBuffer): Source {
+  checkBytes('source', source)
+  return inOrder(async (target, position) => {
+    const part = checkBytes('source', source).subarray(position, position + target.length)
+    target.set(part)
+    return part.length
+  })
+}
+
+const fromBlob = (blob: BlobLike): Source =>
+  inOrder(async (target, position) => {
+    const part = await blob.slice(position, position + target.length).arrayBuffer()
+    const bytes = checkBytes('a part of source', part)
+    target.set(bytes.subarray(0, target.length))
+    return bytes.length
+  })
+
+// Not Node's readableWebStream: it locks the handle for ever, and reads from where the handle stands.
+const fromHandle = (handle: FileHandleLike): Source =>
+  inOrder(async (target, position) => {
+    const read = await handle.read(target, 0, target.length, position)
+    if (read === null) return 0 // Deno's at the end; otherwise Deno's gives the number alone
+    return typeof read === 'object' ? read.bytesRead : read
+  })
+
+function fromResponse({ ok, status, body, headers }: ResponseLike): Source {
+  const stream = body && fromStream(body)
   if (!ok) {
     stream?.close()
     const expected = 'source should be a response with a status from 200 to 299'
@@ -142,126 +245,59 @@ function openResponse({ ok, status, body, headers }: ResponseLike): Streamed {
   throw fail('VALUE', 'source', 'be a response with a body', 'one without')
 }
 
-function openStream(stream: StreamLike): Streamed {
+function fromStream(stream: StreamLike): Source {
+  let reader: ReaderLike
   try {
-    return new Streamed(stream.getReader())
+    reader = stream.getReader()
   } catch (cause) {
     const message = `source should be unread, got a stream that is locked or was read before`
     throw new GptLayersError('VALUE', message, { cause })
   }
+  return fromChunks(
+    () => reader.read(),
+    async (reason) => {
+      const canceled = reader.cancel(reason)
+      reader.releaseLock()
+      await canceled
+    },
+  )
 }
 
-/** Reads some bytes of a file: fewer than the target has only at the end. */
-type ReadAt = (target: Uint8Array, position: number) => Promise<number>
-
-function fromBytes(source: unknown): ReadAt {
-  checkBytes('source', source)
-  return async (target, position) => {
-    const part = checkBytes('source', source).subarray(position, position + target.length)
-    target.set(part)
-    return part.length
-  }
-}
-
-const fromBlob =
-  (blob: BlobLike): ReadAt =>
-  async (target, position) => {
-    const part = await blob.slice(position, position + target.length).arrayBuffer()
-    const bytes = checkBytes('a part of source', part)
-    target.set(bytes.subarray(0, target.length))
-    return bytes.length
-  }
-
-/** @param handle stays open */
-const fromHandle =
-  (handle: FileHandleLike): ReadAt =>
-  async (target, position) => {
-    let length = 0
-    while (length < target.length) {
-      const rest = target.subarray(length)
-      const read = await handle.read(rest, 0, rest.length, position + length)
-      // Deno's gives the number alone, or null at the end.
-      if (read === null) break
-      const bytesRead = checkRead(typeof read === 'object' ? read.bytesRead : read, rest.length)
-      if (bytesRead === 0) break
-      length += bytesRead
-    }
-    return length
-  }
-
-/** @returns how many bytes a source says that it has read */
-function checkRead(bytesRead: unknown, asked: number): number {
-  if (isCount(bytesRead) && bytesRead <= asked) return bytesRead
-  throw fail('VALUE', 'source', `read at most the ${asked} bytes that it is asked for`, describe(bytesRead))
-}
-
-/** An async iterable as a reader. */
-function chunksOf(source: AsyncIterable<unknown>): ReaderLike {
+function fromIterable(source: AsyncIterable<unknown>): Source {
   const chunks = source[Symbol.asyncIterator]()
-  return {
-    async read() {
-      const { done = false, value } = await chunks.next()
-      return { done, value }
-    },
-    async cancel() {
-      await chunks.return?.()
-    },
-    releaseLock() {},
-  }
-}
-
-function inOrder(readAt: ReadAt): Source {
-  let position = 0
-  return {
-    async read(target: Uint8Array): Promise<number> {
-      const length = checkRead(await readable('VALUE', () => readAt(target, position)), target.length)
-      position += length
-      return length
-    },
-    close() {},
-  }
+  return fromChunks(
+    () => chunks.next(),
+    async () => chunks.return?.(),
+  )
 }
 
 /** The most empty chunks in a row. */
 const MAX_EMPTY = 1000
 
-class Streamed implements Source {
-  #reader
-  #rest: Uint8Array = new Uint8Array(0)
-  #ended = false
-
-  constructor(reader: ReaderLike) {
-    this.#reader = reader
-  }
-
-  async read(target: Uint8Array): Promise<number> {
-    let length = 0
-    while (length < target.length && (await this.#fill())) {
-      const part = this.#rest.subarray(0, target.length - length)
-      this.#rest = this.#rest.subarray(part.length)
-      target.set(part, length)
-      length += part.length
-    }
-    return length
-  }
-
-  close(reason?: unknown): void {
-    if (!this.#ended) this.#reader.cancel(reason).catch(() => {}) // nobody waits for it
-    this.#ended = true
-    this.#reader.releaseLock()
-  }
-
-  /** Reads on where `#rest` is empty. False at the end of the stream. */
-  async #fill(): Promise<boolean> {
-    for (let chunks = 0; this.#rest.length === 0 && !this.#ended; chunks++) {
-      // A source that answers at once lets no timer run, so that nobody could abort.
-      if (chunks > MAX_EMPTY)
-        throw fail('VALUE', 'source', 'give bytes', `${MAX_EMPTY} empty chunks in a row`)
-      const { done, value } = await readable('NETWORK', () => this.#reader.read())
-      if (done) this.#ended = true
-      else this.#rest = checkBytes('a chunk of source', value)
-    }
-    return this.#rest.length > 0
+function fromChunks(
+  next: () => Promise<{ done?: boolean; value?: unknown }>,
+  cancel: (reason: unknown) => Promise<unknown>,
+): Source {
+  let chunk: Uint8Array = new Uint8Array(0)
+  let hasEnded = false
+  return {
+    async read(target) {
+      for (let chunks = 0; chunk.length === 0 && !hasEnded; chunks++) {
+        // A source that answers at once lets no timer run, so that nobody could abort.
+        if (chunks > MAX_EMPTY)
+          throw fail('VALUE', 'source', 'give bytes', `${MAX_EMPTY} empty chunks in a row`)
+        const { done, value } = await readable('NETWORK', next)
+        if (done) hasEnded = true
+        else chunk = checkBytes('a chunk of source', value)
+      }
+      const part = chunk.subarray(0, target.length)
+      chunk = chunk.subarray(part.length)
+      target.set(part)
+      return part.length
+    },
+    close(reason) {
+      cancel(reason).catch(() => {}) // nobody waits for it
+    },
   }
 }
 
@@ -273,72 +309,5 @@ async function readable<T>(code: 'NETWORK' | 'VALUE', read: () => Promise<T>): P
     if (cause instanceof GptLayersError) throw cause
     const reason = cause instanceof Error ? cause.message : describe(cause)
     throw fail(code, 'source', 'be readable to its end', reason, cause)
-  }
-}
-
-/** The bytes that are read at once, where less is needed. */
-const AHEAD = 2 ** 16
-
-/** Reads a source as readers of files ask for it. */
-export class Input {
-  #source
-  #onBytes: (bytes: number) => void = () => {}
-  #signal: SignalLike | undefined
-  /** What was read and is not used yet. */
-  #rest: Uint8Array = new Uint8Array(0)
-  /** Memory for long parts. */
-  #room: Uint8Array = new Uint8Array(0)
-
-  constructor(source: unknown) {
-    this.#source = openSource(source)
-  }
-
-  /** @param onBytes is told how many bytes were used */
-  listen(signal: SignalLike | undefined, onBytes: (bytes: number) => void): void {
-    this.#onBytes = onBytes
-    this.#signal = signal
-  }
-
-  /** Lets go of the source; cancels a stream that has more to give. */
-  close(reason?: unknown): void {
-    this.#source.close(reason)
-  }
-
-  async run<T>(reading: Reading<T>): Promise<T> {
-    let step = reading.next()
-    while (!step.done) {
-      const bytes = step.value
-      if (this.#rest.length < bytes) await this.#fill(bytes)
-      const part = this.#rest.subarray(0, bytes)
-      this.#rest = this.#rest.subarray(part.length)
-      this.#onBytes(part.length)
-      this.#checkSignal()
-      step = reading.next(part)
-    }
-    return step.value
-  }
-
-  /** The next bytes, which stay. */
-  async peek(bytes: number): Promise<Uint8Array> {
-    await this.#fill(bytes)
-    return this.#rest.subarray(0, bytes)
-  }
-
-  /** Reads on until there are so many bytes, or the file ends. */
-  async #fill(bytes: number): Promise<void> {
-    this.#checkSignal()
-    const wanted = Math.max(bytes, AHEAD)
-    const known = this.#rest
-    if (this.#room.length < wanted) this.#room = newBytes(wanted)
-    const target = this.#room.subarray(0, wanted)
-    target.set(known)
-    const rest = target.subarray(known.length)
-    const length = await orAborted(this.#source.read(rest), this.#signal)
-    this.#checkSignal()
-    this.#rest = target.subarray(0, known.length + length)
-  }
-
-  #checkSignal(): void {
-    if (this.#signal?.aborted) throw this.#signal.reason
   }
 }

@@ -11,7 +11,7 @@ import {
 } from '../check.ts'
 import { importTorchReader } from '../files/load.ts'
 import { readSafetensors } from '../files/safetensors.ts'
-import { type Input, type Sources, closeSources, openSources, orAborted } from '../files/bytes.ts'
+import { type BufferedReader, type Sources, closeSources, openSources, orAborted } from '../files/bytes.ts'
 import { Module } from '../layers/module.ts'
 import { HEAD, lacks, matchNames, TOKENS } from '../files/names.ts'
 import { heap } from '../runtime/runtime.ts'
@@ -62,7 +62,7 @@ export async function loadPretrained<M extends Module & { ignored: readonly stri
   source: Sources,
   options: PretrainedOptions | undefined,
 ): Promise<M> {
-  let opening: Promise<Input>[] = []
+  let opening: Promise<BufferedReader>[] = []
   let model: M | null = null
   try {
     opening = openSources(source)
@@ -122,7 +122,7 @@ export async function loadPretrained<M extends Module & { ignored: readonly stri
 }
 
 /** The reader of torch.save's files is fetched where it is needed. */
-async function readerFor(input: Input): Promise<Reading<TensorFile>> {
+async function readerFor(input: BufferedReader): Promise<Reading<TensorFile>> {
   const prefix = await input.peek(ZIP.length)
   if (!ZIP.every((byte, i) => prefix[i] === byte)) return readSafetensors('source')
   const { readTorchModel } = await importTorchReader()
