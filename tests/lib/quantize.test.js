@@ -245,6 +245,16 @@ test('state dicts and files hold int8 weights, to the bit', () => {
   }
 })
 
+test('a layer may exchange its own int8 weights', () => {
+  const pair = new gpt.Sequential(new gpt.Linear(8, 4), new gpt.Linear(8, 4)).quantize()
+  const own = pair.stateDict()
+  const first = own['0.weight'].int8Weight?.values()
+  const second = own['1.weight'].int8Weight?.values()
+  pair.loadStateDict({ ...own, '0.weight': own['1.weight'], '1.weight': own['0.weight'] })
+  assert.deepEqual(own['0.weight'].int8Weight?.values(), second)
+  assert.deepEqual(own['1.weight'].int8Weight?.values(), first)
+})
+
 test('every way to load a quantized model gives the same', async () => {
   const config = { ...CONFIG, tieWeights: true }
   const model = new gpt.GPTModel(config)

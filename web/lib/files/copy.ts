@@ -1,13 +1,222 @@
-// Copies tensors into those of a layer.
+// Copies values into tensors: for loadStateDict, whose values are in memory, and for files as they arrive.
 
-import type { Tensor } from '../tensor/tensor.ts'
+import type { Memory } from '../runtime/memory.ts'
 import { checkSameShape, shortName } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { heap } from '../runtime/runtime.ts'
 import { checkTensor } from '../tensor/check.ts'
-import { type Matrices, groupLength, int8Of, Int8Weight, unitOf } from '../tensor/int8weight.ts'
-import { type Values, asMatrix, slabRows } from './rows.ts'
-import { type TensorInfo, type Match, matchNames, SCALE } from './names.ts'
+import {
+  type Matrices,
+  evenGroups,
+  GROUP_SIZE,
+  groupLength,
+  int8Of,
+  Int8Weight,
+  unitOf,
+} from '../tensor/int8weight.ts'
+import { Tensor } from '../tensor/tensor.ts'
+import { type Match, type TensorInfo, matchNames, SCALE } from './names.ts'
+import { type RowWriter, type Values, asMatrix, rowsAtOnce } from './reading.ts'
+
+/** How an int8 weight gets its values. */
+interface Int8Layout {
+  /** [outputs, inputs] */
+  shape: readonly [number, number]
+  groupSize: number
+  /** whether the matrix in the file is [inputs, outputs] */
+  transposed: boolean
+  /** the first of the rows that are written at once is a multiple of this */
+  alignment: number
+}
+
+/** @returns null where the tensor is float32, and stays so */
+function layoutOf(match: Match, matrices: Matrices, dtype: 'float32' | 'int8'): Int8Layout | null {
+  const { target, info, scale, part } = match
+  const matrix = matrices.get(target)
+  const { int8Weight } = target
+  if (!scale && !int8Weight && !(dtype === 'int8' && matrix?.isProduct)) return null
+  const transposed = !scale && part === null && match.transposed !== matrix?.transposed
+  const [rows, cols] = info.shape
+  const count = part === null ? rows : 3 * rows
+  const [outputs, inputs] = transposed ? [cols, count] : [count, cols]
+  const groupSize =
+    int8Weight?.groupSize ?? (scale ? groupSizeOf(info, scale) : evenGroups(inputs, GROUP_SIZE))
+  return { shape: [outputs, inputs], groupSize, transposed, alignment: unitOf(transposed, groupSize) }
+}
+
+/** Writes values to the tensors that matched. A new layer's tensor gets memory with its first values. */
+export class Copier {
+  #memory
+  /** The matches of a tensor of the file, or of scales. */
+  #matches: Map<TensorInfo, Match[]> = new Map()
+  /** Those whose tensor is an int8 weight, or becomes one. */
+  #layouts: Map<Match, Int8Layout> = new Map()
+  /** Memory of the heap, from which rows are written to an int8 weight. */
+  #scratch = { byteOffset: 0 }
+  /** The name under which a tensor of two names gets its values: the first that comes. */
+  #firstNames: Map<Tensor, string> = new Map()
+  /** Int8 weights that come in parts: the values so far [outputs, inputs], and how many are missing. */
+  #joined: Map<Tensor, { all: Float32Array; missing: number }> = new Map()
+
+  /**
+   * Checks the shapes. Nothing is written yet.
+   *
+   * @param memory the heap of the tensors. Whoever calls a `write` has checked that it is live
+   * @param dtype what a float32 matrix of a new layer becomes
+   * @throws {GptLayersError} SHAPE, VALUE; MEMORY
+   */
+  constructor(memory: Memory, matrices: Matrices, matches: readonly Match[], dtype: 'float32' | 'int8') {
+    this.#memory = memory
+    let bytes = 0
+    for (const match of matches) {
+      const { info, scale } = match
+      checkShape(match)
+      for (const one of scale ? [info, scale] : [info]) {
+        this.#matches.set(one, [...(this.#matches.get(one) ?? []), match])
+      }
+      const layout = layoutOf(match, matrices, dtype)
+      if (!layout) continue
+      this.#layouts.set(match, layout)
+      const { shape, transposed, alignment } = layout
+      const [rows, cols] = transposed ? [shape[1], shape[0]] : shape
+      bytes = Math.max(bytes, (scale ? 1 : 4) * cols * Math.min(rows, rowsAtOnce(cols, alignment)))
+    }
+    if (bytes > 0) this.#scratch.byteOffset = memory.allocate(bytes)
+  }
+
+  /** Frees the scratch memory. */
+  end(): void {
+    if (this.#scratch.byteOffset > 0) this.#memory.free(this.#scratch.byteOffset)
+  }
+
+  /** What writes the values of a tensor of the file to all tensors that it matched. */
+  writerOf(info: TensorInfo): RowWriter | null {
+    const writers = (this.#matches.get(info) ?? []).map((match) => this.#writerOf(match, info))
+    if (writers.length < 2) return writers[0] ?? null
+    return {
+      alignment: writers.reduce((n, { alignment }) => (n % alignment ? n * alignment : n), 1),
+      takesInt8: writers[0].takesInt8,
+      write: (...rows) => writers.forEach(({ write }) => write(...rows)),
+    }
+  }
+
+  #writerOf(match: Match, info: TensorInfo): RowWriter {
+    const { name, target, scale } = match
+    const layout = this.#layouts.get(match)
+    return {
+      alignment: layout?.alignment ?? 1,
+      takesInt8: scale !== null && info !== scale,
+      write: (values, first, rows) => {
+        const firstName = this.#firstNames.get(target) ?? name
+        this.#firstNames.set(target, firstName)
+        if (layout) {
+          if (firstName === name) this.#writeInt8(match, layout, info, values, first, rows)
+        } else if (firstName === name) {
+          if (target.isMeta) Tensor.materialize(target)
+          target.changed()
+          copyRows(match, target.data, values, first, rows)
+        } else checkTied(match, firstName, target.data, values, first, rows)
+      },
+    }
+  }
+
+  #writeInt8(
+    { target, scale, part }: Match,
+    layout: Int8Layout,
+    info: TensorInfo,
+    values: Values,
+    first: number,
+    rows: number,
+  ): void {
+    const int8Weight = target.int8Weight ?? Int8Weight.empty(layout.shape, layout.groupSize)
+    if (!target.int8Weight) target.becomeInt8(int8Weight)
+    if (info === scale) int8Weight.writeScales(checkScales(info, values), first, rows)
+    else if (scale) this.#writeRows(int8Weight, layout, info, integersOf(info, values), first)
+    else if (part === null) this.#writeRows(int8Weight, layout, info, values, first)
+    else {
+      // All parts at once: one need not begin where a block of the int8 layout does.
+      const [outputs, inputs] = layout.shape
+      const size = outputs * inputs
+      const joined = this.#joined.get(target) ?? { all: new Float32Array(size), missing: size }
+      this.#joined.set(target, joined)
+      joined.all.set(values, (part * size) / 3 + first * inputs)
+      joined.missing -= values.length
+      if (joined.missing > 0) return
+      this.#joined.delete(target)
+      this.#writeRows(int8Weight, layout, info, joined.all, 0)
+    }
+  }
+
+  /** Integers are written as they are, floats are rounded. */
+  #writeRows(
+    int8Weight: Int8Weight,
+    { shape, transposed, alignment }: Int8Layout,
+    { name }: TensorInfo,
+    values: Values,
+    first: number,
+  ): void {
+    const cols = shape[transposed ? 0 : 1]
+    const most = cols * rowsAtOnce(cols, alignment)
+    const { byteOffset } = this.#scratch
+    for (let at = 0; at < values.length; at += most) {
+      const part = values.subarray(at, at + most)
+      const [row, count] = [first + at / cols, part.length / cols]
+      if (part instanceof Int8Array) {
+        this.#memory.bytes(byteOffset, part.length).set(part)
+        int8Weight.packRows(this.#scratch, row, count)
+      } else {
+        this.#memory.floats(byteOffset, part.length).set(part)
+        if (!int8Weight.quantizeRows(this.#scratch, row, count, transposed)) throw notFinite(name)
+      }
+    }
+  }
+}
+
+/** Checks the shape of a tensor of the file, which may be transposed, or a part of ours. */
+function checkShape({ target, transposed, part, info }: Match): void {
+  const shape = transposed ? [...target.shape].reverse() : [...target.shape]
+  if (part !== null) shape[0] /= 3
+  checkSameShape(shortName(info.name), info.shape, shape)
+}
+
+/** Where an element of the file's matrix is in our tensor: that of [row, 0], and how far [row, 1] is from it. */
+function indexOf({ target, transposed, part, info }: Match, row: number): { at: number; step: number } {
+  const cols = target.shape.length === 2 ? target.shape[1] : 1
+  const ownRow = (part ?? 0) * info.shape[0] + row
+  return transposed ? { at: ownRow, step: cols } : { at: ownRow * cols, step: 1 }
+}
+
+/** Copies rows of the file's matrix to their place in our tensor's data. */
+function copyRows(match: Match, data: Float32Array, values: Values, first: number, rows: number): void {
+  const { at, step } = indexOf(match, first)
+  if (step === 1) {
+    data.set(values, at)
+    return
+  }
+  const cols = values.length / rows
+  for (let c = 0; c < cols; c++) {
+    for (let r = 0, to = at + c * step; r < rows; r++) data[to + r] = values[r * cols + c]
+  }
+}
+
+/** @throws {GptLayersError} VALUE where a tensor of two names has got other values under the first */
+function checkTied(
+  match: Match,
+  firstName: string,
+  data: Float32Array,
+  values: Values,
+  first: number,
+  rows: number,
+): void {
+  const cols = values.length / rows
+  for (let r = 0; r < rows; r++) {
+    const { at, step } = indexOf(match, first + r)
+    for (let c = 0; c < cols; c++) {
+      if (Object.is(values[r * cols + c], data[at + c * step])) continue
+      throw fail('VALUE', match.name, `be ${firstName}, with which it is tied`, 'other values')
+    }
+  }
+}
 
 /** What PyTorch's load_state_dict returns. */
 export interface LoadedKeys {
@@ -25,191 +234,81 @@ export interface LoadedKeys {
  * @throws {GptLayersError} VALUE for a name that is missing, unknown or there twice, tied tensors that
  *   differ, and NaN or an infinity for an int8 weight
  */
-export function loadDict(
+export function copyDict(
   own: Record<string, Tensor>,
   matrices: Matrices,
   dict: Record<string, unknown>,
   strict: boolean,
 ): LoadedKeys {
   /** The values of each tensor, and of the scales of each int8 weight. */
-  const given: Map<TensorInfo, () => Values> = new Map()
-  const isOwn = new Set(Object.values(own))
+  const values: Map<TensorInfo, () => Values> = new Map()
+  const read = (info: TensorInfo): Values => values.get(info)?.() ?? new Float32Array(0)
+  const isOwn: Set<unknown> = new Set(Object.values(own))
   for (const [name, value] of Object.entries(dict)) {
+    const add = (name: string, dtype: string, shape: readonly number[], read: () => Values) => {
+      const copy = isOwn.has(value) ? read().slice() : null // it may change before it is read
+      values.set({ name, dtype, shape }, copy ? () => copy : read)
+    }
     const int8Weight = int8Of(value)
     if (int8Weight) {
       Int8Weight.checkLive(int8Weight, shortName(name))
-      given.set({ name, dtype: 'I8', shape: int8Weight.shape }, () => int8Weight.values())
-      const scales = { name: name + SCALE, dtype: 'F32', shape: int8Weight.scalesShape }
-      given.set(scales, () => int8Weight.scales())
+      add(name, 'I8', int8Weight.shape, () => int8Weight.values())
+      add(name + SCALE, 'F32', int8Weight.scalesShape, () => int8Weight.scales())
     } else {
       const tensor = checkTensor(shortName(name), value)
-      const copy = isOwn.has(tensor) ? tensor.data.slice() : null // it may change before it is read
-      given.set({ name, dtype: 'F32', shape: tensor.shape }, () => copy ?? tensor.data)
+      add(name, 'F32', tensor.shape, () => tensor.data)
     }
   }
-  const { matches, missing, unknown } = matchNames(own, matrices, 'dict', [...given.keys()], strict)
-  const targets: Map<Tensor, Target> = new Map()
-  for (const place of matches) {
-    const target = targets.get(place.target) ?? new Target(place.target, matrices, given)
-    targets.set(place.target, target)
-    target.add(place)
-  }
-  for (const target of targets.values()) target.check()
-  const bytes = Math.max(...[...targets.values()].map((target) => target.stageBytes), 0)
-  const stage = { byteOffset: bytes > 0 ? heap().allocate(bytes) : 0 }
+  const { matches, missing, unknown } = matchNames(own, matrices, 'dict', [...values.keys()], strict)
+  /** Each int8 value times its scale, where the layer's weight is float32 or has other groups. */
+  const fitting = matches.map((match): Match => {
+    const { name, target, info, scale } = match
+    if (target.int8Weight) Int8Weight.checkLive(target.int8Weight, `own ${name}`)
+    else checkTensor(`own ${name}`, target)
+    checkShape(match)
+    if (!scale || groupSizeOf(info, scale) === target.int8Weight?.groupSize) return match
+    const floats = { ...info, dtype: 'F32' }
+    values.set(floats, () => floatsOf(match, read))
+    return { ...match, info: floats, scale: null }
+  })
+  const copier = new Copier(heap(), matrices, fitting, 'float32')
   try {
-    for (const target of targets.values()) target.write(stage)
+    checkValues(fitting, read)
+    for (const info of values.keys()) {
+      const [rows, cols] = asMatrix(info.shape)
+      if (rows * cols > 0) copier.writerOf(info)?.write(read(info), 0, rows)
+    }
   } finally {
-    if (bytes > 0) heap().free(stage.byteOffset)
+    copier.end()
   }
   return { missingKeys: missing, unexpectedKeys: unknown }
 }
 
-/** A tensor of the layer, and where its values come from. */
-class Target {
-  #tensor
-  #isTransposed
-  #given
-  /** Its places by our name for it: one, or three where the file has thirds. */
-  #places: Map<string, Match[]> = new Map()
-  /** Scratch bytes: one slab of rows on its way into the int8 layout. */
-  stageBytes = 0
-
-  constructor(tensor: Tensor, matrices: Matrices, given: ReadonlyMap<TensorInfo, () => Values>) {
-    this.#tensor = tensor
-    this.#isTransposed = matrices.get(tensor)?.transposed ?? false
-    this.#given = given
-  }
-
-  /** @throws {GptLayersError} DISPOSED, SHAPE, VALUE */
-  add(place: Match): void {
-    const { name, info, scale } = place
-    const { int8Weight } = this.#tensor
-    if (int8Weight) Int8Weight.checkLive(int8Weight, `own ${name}`)
-    else checkTensor(`own ${name}`, this.#tensor)
-    const shape = shapeInFile(place)
-    if (scale) groupSizeOf(info, scale, shape)
-    else checkSameShape(shortName(info.name), info.shape, shape)
-    this.#places.set(name, [...(this.#places.get(name) ?? []), place])
-  }
-
-  /** @throws {GptLayersError} VALUE where the tensor cannot get its values. Nothing is changed before */
-  check(): void {
-    const { int8Weight } = this.#tensor
-    const [[first, places], ...others] = this.#places
-    for (const { info, scale } of places) {
-      if (!scale) continue
-      integersOf(info, this.#read(info))
-      checkScales(scale, this.#read(scale))
+/**
+ * Checks what `Copier` finds only as it writes.
+ *
+ * @param read gives all values of a tensor
+ * @throws {GptLayersError} VALUE
+ */
+function checkValues(matches: readonly Match[], read: (info: TensorInfo) => Values): void {
+  /** The matches of each tensor under the first of its names. */
+  const firsts: Map<Tensor, Match[]> = new Map()
+  for (const match of matches) {
+    const { name, info, scale, target } = match
+    const values = read(info)
+    if (scale) {
+      integersOf(info, values)
+      checkScales(scale, read(scale))
+    } else if (target.int8Weight && !areFinite(values)) throw notFinite(info.name)
+    const first = firsts.get(target) ?? []
+    firsts.set(target, first)
+    if (first.length === 0 || first[0].name === name) {
+      first.push(match)
+      continue
     }
-    if (int8Weight) {
-      const [rows, cols] = this.#tensor.shape
-      const [outputs, inputs] = int8Weight.shape
-      const ofFloats = 4 * cols * Math.min(rows, this.#rowsAtOnce(int8Weight))
-      this.stageBytes = Math.max(ofFloats, inputs * Math.min(outputs, slabRows(inputs, unitOf(false, 0))))
-      const [{ info, scale }] = places
-      if (!scale && !areFinite(this.#gather(places))) throw notFinite(info.name)
-    }
-    if (others.length === 0) return
-    const values = this.#gather(places)
-    for (const [name, tied] of others) {
-      const same = this.#gather(tied)
-      if (values.every((value, i) => Object.is(value, same[i]))) continue
-      throw fail('VALUE', name, `be ${first}, with which it is tied`, 'other values')
-    }
-  }
-
-  /** @param stage memory of `stageBytes` */
-  write(stage: { byteOffset: number }): void {
-    const [[, places]] = this.#places
-    const { int8Weight } = this.#tensor
-    if (!int8Weight) {
-      for (const place of places) this.#copy(place, () => this.#tensor.data)
-      this.#tensor.changed()
-      return
-    }
-    const [{ info, scale }] = places
-    if (scale && groupSizeOf(info, scale, int8Weight.shape) === int8Weight.groupSize) {
-      const values = integersOf(info, this.#read(info))
-      const [outputs, inputs] = int8Weight.shape
-      const most = slabRows(inputs, unitOf(false, int8Weight.groupSize))
-      for (let row = 0; row < outputs; row += most) {
-        const part = values.subarray(row * inputs, (row + most) * inputs)
-        heap().bytes(stage.byteOffset, part.length).set(part)
-        int8Weight.packRows(stage, row, part.length / inputs)
-      }
-      int8Weight.writeScales(checkScales(scale, this.#read(scale)), 0, outputs)
-      return
-    }
-    const values = this.#gather(places)
-    const [rows, cols] = this.#tensor.shape
-    const most = this.#rowsAtOnce(int8Weight)
-    for (let row = 0; row < rows; row += most) {
-      const part = values.subarray(row * cols, (row + most) * cols)
-      heap().floats(stage.byteOffset, part.length).set(part)
-      int8Weight.quantizeRows(stage, row, part.length / cols, this.#isTransposed)
-    }
-  }
-
-  #rowsAtOnce({ groupSize }: Int8Weight): number {
-    return slabRows(this.#tensor.shape[1], unitOf(this.#isTransposed, groupSize))
-  }
-
-  #read(info: TensorInfo): Values {
-    const read = this.#given.get(info)
-    return read ? read() : new Float32Array(0)
-  }
-
-  /** The values in the tensor's own layout. */
-  #gather(places: readonly Match[]): Float32Array {
-    const data = new Float32Array(this.#tensor.size)
-    for (const place of places) this.#copy(place, () => data)
-    return data
-  }
-
-  /** @param into is called last, because to read an int8 weight may grow the memory, which moves it */
-  #copy(place: Match, into: () => Float32Array): void {
-    const { info, scale } = place
-    const [rows, cols] = asMatrix(info.shape)
-    if (rows * cols === 0) return
-    const values = this.#read(info)
-    const scales = scale && checkScales(scale, this.#read(scale))
-    const floats = scales ? products(integersOf(info, values), scales, rows) : values
-    copyRows(place, into(), floats, 0, rows)
-  }
-}
-
-/** The shape that a file has for a tensor of ours, or for a part of it. */
-export function shapeInFile({ target, transposed, part }: Match): number[] {
-  const shape = transposed ? [...target.shape].reverse() : [...target.shape]
-  if (part !== null) shape[0] /= 3
-  return shape
-}
-
-/** Where an element of the file's matrix is in the tensor's data. */
-export function indexIn({ target, transposed, part, info }: Match): (row: number, col: number) => number {
-  const before = (part ?? 0) * info.shape[0]
-  const [rowStep, colStep] = transposed ? [1, target.shape[1]] : [target.shape[1] ?? 1, 1]
-  if (target.shape.length > 2) return (row) => row
-  return (row, col) => (before + row) * rowStep + col * colStep
-}
-
-/** Copies rows of the file's matrix to their place in the tensor's data. */
-export function copyRows(
-  place: Match,
-  data: Float32Array,
-  values: Values,
-  first: number,
-  rows: number,
-): void {
-  const cols = values.length / rows
-  const at = indexIn(place)
-  if (!place.transposed) {
-    data.set(values, at(first, 0))
-    return
-  }
-  for (let c = 0; c < cols; c++) {
-    for (let r = 0, to = at(first, c); r < rows; r++) data[to + r] = values[r * cols + c]
+    const data = new Float32Array(target.size)
+    for (const one of first) copyRows(one, data, floatsOf(one, read), 0, asMatrix(one.info.shape)[0])
+    checkTied(match, first[0].name, data, floatsOf(match, read), 0, asMatrix(info.shape)[0])
   }
 }
 
@@ -222,12 +321,12 @@ export const notFinite = (name: string): GptLayersError =>
   fail('VALUE', shortName(name), 'be finite to become int8', 'NaN or an infinity')
 
 /**
- * Checks an int8 weight of a checkpoint: values [outputs, inputs] with scales [outputs, groups].
+ * Checks the scales of an int8 weight in a file: [outputs, groups].
  *
- * @param shape [outputs, inputs] of the layer
+ * @param weight [outputs, inputs]
  * @returns how many inputs share a scale
  */
-export function groupSizeOf(weight: TensorInfo, scale: TensorInfo, shape: readonly number[]): number {
+function groupSizeOf(weight: TensorInfo, scale: TensorInfo): number {
   const name = shortName(weight.name)
   const dtypes = `${weight.dtype} and ${scale.dtype}`
   // The tensors of loadSafetensors are float32, whatever the file has.
@@ -235,41 +334,42 @@ export function groupSizeOf(weight: TensorInfo, scale: TensorInfo, shape: readon
     const expected = `${name} and ${name}_scale should be I8 and F32`
     throw new GptLayersError('VALUE', `${expected}, got ${dtypes}`)
   }
-  const [outputs, inputs] = shape
+  const [outputs, inputs] = weight.shape
   const [rows, groups] = scale.shape
   const length = scale.shape.length === 2 && rows === outputs ? groupLength(inputs, groups) : 0
-  checkSameShape(name, weight.shape, shape)
   if (length > 0) return length
   const expected = `have shape [${outputs}, groups], with groups of equal, even length`
   throw fail('SHAPE', `${name}_scale`, expected, `[${scale.shape.join(', ')}]`)
 }
 
-export function checkScales({ name }: TensorInfo, scales: Values): Float32Array {
-  const isScale = (scale: number) => scale >= 0 && scale < Infinity
-  if (scales instanceof Float32Array && scales.every(isScale)) return scales
-  const wrong = scales.find((scale) => !isScale(scale))
+function checkScales({ name }: TensorInfo, scales: Values): Float32Array {
+  const wrong = scales.find((scale) => !(scale >= 0 && scale < Infinity))
+  if (wrong === undefined) return scales as Float32Array // a scale is F32
   throw fail('VALUE', shortName(name), 'have finite scales from 0 on', wrong)
 }
 
-/**
- * Each int8 value times its scale.
- *
- * @param values [rows, inputs]
- * @param scales [rows, groups]
- */
-function products(values: Int8Array, scales: Float32Array, rows: number): Float32Array {
-  const [inputs, groups] = [values.length / rows, scales.length / rows]
-  const length = groupLength(inputs, groups)
-  return Float32Array.from(values, (value, at) => {
-    const [row, input] = [Math.floor(at / inputs), at % inputs]
-    return value * scales[row * groups + Math.floor(input / length)]
-  })
-}
-
 /** @throws {GptLayersError} VALUE where a value is not an int8 */
-export function integersOf({ name }: TensorInfo, values: Values): Int8Array {
+function integersOf({ name }: TensorInfo, values: Values): Int8Array {
   if (values instanceof Int8Array) return values
   const integers = Int8Array.from(values)
   if (values.every((value, i) => value === integers[i])) return integers
   throw fail('VALUE', shortName(name), 'have integers from -128 to 127 beside its scales')
+}
+
+/** All values that match; those of an int8 weight times their scales. */
+function floatsOf({ info, scale }: Match, read: (info: TensorInfo) => Values): Values {
+  const values = read(info)
+  if (!scale) return values
+  const integers = integersOf(info, values)
+  const scales = checkScales(scale, read(scale))
+  const [rows, inputs] = info.shape
+  const groups = scales.length / rows
+  const length = groupLength(inputs, groups)
+  const floats = new Float32Array(values.length)
+  for (let row = 0, at = 0; row < rows; row++) {
+    for (let input = 0; input < inputs; input++, at++) {
+      floats[at] = integers[at] * scales[row * groups + Math.floor(input / length)]
+    }
+  }
+  return floats
 }

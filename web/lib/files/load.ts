@@ -1,11 +1,10 @@
 // Tensors by name, from a file that is in memory.
 
 import type { TensorInfo } from './names.ts'
-import type { Reading, TensorFile } from './reading.ts'
+import type { Reading, RowWriter, TensorFile } from './reading.ts'
 import { checkCount, named } from '../check.ts'
 import { GptLayersError, messageOf, withName } from '../errors.ts'
 import { scoped } from '../runtime/scope.ts'
-import { floats } from './rows.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { checkBytes } from '../typed.ts'
 import { notSafetensors, readSafetensors } from './safetensors.ts'
@@ -95,9 +94,12 @@ class BytesInput {
 function newTensors(input: BytesInput, file: TensorFile): Record<string, Tensor> {
   return scoped(() => {
     const tensors = new Map(file.tensors.map((info) => [info, Tensor.empty(info.shape)]))
-    const sinkOf = (info: TensorInfo) =>
-      floats((values, first, rows) => tensors.get(info)?.data.set(values, (first * values.length) / rows))
-    input.run(file.read(sinkOf))
+    const writerOf = (info: TensorInfo): RowWriter => ({
+      alignment: 1,
+      takesInt8: false,
+      write: (values, first, rows) => tensors.get(info)?.data.set(values, (first * values.length) / rows),
+    })
+    input.run(file.read(writerOf))
     return Object.fromEntries([...tensors].map(([{ name }, tensor]) => [name, tensor]))
   })
 }

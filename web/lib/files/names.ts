@@ -323,9 +323,8 @@ export function matchNames(
       continue
     }
     const key = found ? found.name + (found.part ?? '') : weight + SCALE
-    const whole = found?.part === undefined ? key : found.name
-    const parts = found?.part === undefined ? [0, 1, 2].map((part) => key + part) : []
-    const other = [key, whole, ...parts].flatMap((name) => sources.get(name) ?? [])[0]
+    const others = found?.part === undefined ? ['', 0, 1, 2].map((part) => key + part) : [key, found.name]
+    const other = others.flatMap((name) => sources.get(name) ?? [])[0]
     if (other) {
       const names = `${shortName(other.info.name)} and ${shortName(info.name)}`
       throw fail('VALUE', what, `have ${key} once`, names)
@@ -340,7 +339,8 @@ export function matchNames(
     if (source) {
       if (scale === null) checkFloats(source.info, own[name])
       const matrix = matrices.get(own[name])
-      const transposed = matrix !== undefined && isTransposed(name, source, order, matrix.transposed, scale)
+      const transposed =
+        matrix !== undefined && isTransposed(name, source, order, matrix.transposed, scale !== null)
       return [{ name, target: own[name], info: source.info, scale, transposed, part }]
     }
     if (scale === null || Object.hasOwn(own, from + SCALE)) return []
@@ -387,7 +387,7 @@ function checkFloats({ name, dtype }: TensorInfo, { isParameter }: Tensor): void
 export const lacks = (what: string, missing: readonly string[], others: readonly string[]) =>
   fail('VALUE', what, `have ${listed(missing)}`, listed(others))
 
-/** How a file has its weights. */
+/** How a file has its matrices. */
 interface Order {
   /** whether they are [out, in], as nn.Linear has them */
   isLinear: boolean
@@ -414,13 +414,13 @@ function orderOf(sources: ReadonlyMap<string, Source>, own: Record<string, Tenso
 /** @param isConv1D whether our matrix is [in, out] */
 function isTransposed(
   name: string,
-  source: Source,
+  { weight }: Source,
   order: Order,
   isConv1D: boolean,
-  scale: TensorInfo | null,
+  isInt8: boolean,
 ): boolean {
-  if (scale !== null || source.weight === '[out, in]') return isConv1D
-  if (source.weight === 'c_attn') return order.isLinear === isConv1D
+  if (isInt8 || weight === '[out, in]') return isConv1D
+  if (weight === 'c_attn') return order.isLinear === isConv1D
   return order.isOther && /(^|\.)c_(attn|proj)\.weight$/.test(name)
 }
 

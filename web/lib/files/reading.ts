@@ -3,7 +3,7 @@
 import type { TensorInfo } from './names.ts'
 import { MAX_AXES } from '../check.ts'
 import { GptLayersError } from '../errors.ts'
-import { type Sink, asMatrix, slabRows } from './rows.ts'
+import { sizeOf } from '../tensor/shape.ts'
 import type { Bytes } from '../typed.ts'
 import { bytesOf, toFloat32, toInt8 } from './dtypes.ts'
 
@@ -15,7 +15,7 @@ export interface TensorFile {
   /** how many bytes the file has up to the last value */
   byteLength: number
   /** Reads the values, in the order of the file. */
-  read: (sinkOf: (info: TensorInfo) => Sink | null) => Reading<void>
+  read: (writerOf: (info: TensorInfo) => RowWriter | null) => Reading<void>
 }
 
 /**
@@ -59,24 +59,46 @@ export const areCounts = (value: unknown): value is number[] =>
 export const isCount = (n: unknown): n is number =>
   Number.isSafeInteger(n) && Number(n) >= 0 && !Object.is(n, -0)
 
+export type Values = Float32Array | Int8Array
+
+/** Takes the values of a tensor: rows of a matrix; anything else is a matrix of one column. */
+export interface RowWriter {
+  /** the first of the rows that it takes at a time is a multiple of this */
+  alignment: number
+  /** whether it takes the integers of dtype I8; all else becomes float32 */
+  takesInt8: boolean
+  /** @param values are valid during the call */
+  write: (values: Values, first: number, rows: number) => void
+}
+
+/** The values that are read at once, unless a row of a matrix has more. */
+const MOST_VALUES = 2 ** 20
+
+/** The most rows of a matrix with so many columns that are read at once. */
+export const rowsAtOnce = (cols: number, alignment: number): number =>
+  alignment * Math.max(1, Math.floor(MOST_VALUES / (cols * alignment)))
+
+/** [rows, columns] */
+export const asMatrix = (shape: readonly number[]): readonly number[] =>
+  shape.length === 2 ? shape : [sizeOf(shape), 1]
+
 /**
- * Reads the values of a tensor, which come next, a slab of rows at a time.
+ * Reads the values of a tensor, which come next, some rows at a time.
  *
  * @param read gives exactly so many bytes
  */
-export function* readSlabs(
+export function* readRows(
   { name, dtype, shape }: TensorInfo,
-  { unit, isRaw, write }: Sink,
+  { alignment, takesInt8, write }: RowWriter,
   read: (bytes: number) => Reading<Uint8Array>,
 ): Reading<void> {
   const [count, cols] = asMatrix(shape)
   if (cols === 0) return
-  const most = slabRows(cols, unit)
+  const most = rowsAtOnce(cols, alignment)
   for (let first = 0; first < count; first += most) {
     const rows = Math.min(most, count - first)
     const bytes = yield* read(bytesOf(dtype, [rows, cols]))
-    const isRawI8 = isRaw && dtype === 'I8'
-    write(isRawI8 ? toInt8(bytes) : toFloat32(name, dtype, bytes), first, rows)
+    write(takesInt8 && dtype === 'I8' ? toInt8(bytes) : toFloat32(name, dtype, bytes), first, rows)
   }
 }
 

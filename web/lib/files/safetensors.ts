@@ -39,7 +39,7 @@ import {
   kindOf,
   MAX_TENSORS,
   newBytes,
-  readSlabs,
+  readRows,
   skip,
 } from './reading.ts'
 
@@ -168,12 +168,12 @@ export function* readSafetensors(what: string): Reading<TensorFile> {
     tensors,
     stated: metadata,
     byteLength,
-    *read(sinkOf) {
+    *read(writerOf) {
       at = start
       if (prefix.length > start) throw notSafetensors(what, `more than ${start} bytes`)
       for (const tensor of tensors) {
-        const sink = sinkOf(tensor)
-        if (sink) yield* readSlabs(tensor, sink, exactly)
+        const writer = writerOf(tensor)
+        if (writer) yield* readRows(tensor, writer, exactly)
         else yield* skip(bytesOf(tensor.dtype, tensor.shape), exactly)
       }
       if ((yield 1).length > 0) throw notSafetensors(what, `more than ${byteLength} bytes`)

@@ -15,9 +15,18 @@ import type { TensorInfo } from './names.ts'
 import { describe } from '../check.ts'
 import { fail } from '../errors.ts'
 import { isEmbedding, modelAmong } from './names.ts'
-import { type Sink, writeAll } from './rows.ts'
 import { bytesOf, toFloat32, toInt8 } from './dtypes.ts'
-import { type Reading, type TensorFile, kindOf, MAX_TENSORS, newBytes, readSlabs, skip } from './reading.ts'
+import {
+  type Reading,
+  type RowWriter,
+  type TensorFile,
+  asMatrix,
+  kindOf,
+  MAX_TENSORS,
+  newBytes,
+  readRows,
+  skip,
+} from './reading.ts'
 import {
   type Exactly,
   damaged,
@@ -42,7 +51,7 @@ export function* readTorchModel(what: string): Reading<TensorFile> {
     tensors: views.map(({ info }) => info),
     stated: statedIn(model?.above),
     byteLength,
-    read: (sinkOf) => read(views, sinkOf),
+    read: (writerOf) => read(views, writerOf),
   }
 }
 
@@ -73,7 +82,7 @@ export function* readTorchTensors(what: string): Reading<TensorFile> {
     tensors: views.map(({ info }) => info),
     stated: {},
     byteLength,
-    read: (sinkOf) => read(views, sinkOf),
+    read: (writerOf) => read(views, writerOf),
   }
 }
 
@@ -207,7 +216,7 @@ function* readTorchFile(what: string) {
   const byteLength = [...storages.values()].reduce((sum, storage) => sum + sizeOf(storage), at)
 
   /** The numbers of a storage come once: all tensors that are views of it are written then. */
-  function* read(views: readonly Named[], sinkOf: (info: TensorInfo) => Sink | null): Reading<void> {
+  function* read(views: readonly Named[], writerOf: (info: TensorInfo) => RowWriter | null): Reading<void> {
     const needed: Map<Storage, Named[]> = new Map()
     for (const one of views) {
       const others = needed.get(one.view.storage)
@@ -223,7 +232,7 @@ function* readTorchFile(what: string) {
         throw fail('UNSUPPORTED', what, 'have little-endian numbers', describe(content))
       }
       const start = at
-      yield* readStorage(storage, needed.get(storage) ?? [], sinkOf, exactly)
+      yield* readStorage(storage, needed.get(storage) ?? [], writerOf, exactly)
       yield* endEntry(what, entry, at - start, exactly)
       needed.delete(storage)
     }
@@ -334,27 +343,28 @@ function* readText(what: string, entry: Entry, exactly: Exactly): Reading<string
 function* readStorage(
   storage: Storage,
   views: readonly Named[],
-  sinkOf: (info: TensorInfo) => Sink | null,
+  writerOf: (info: TensorInfo) => RowWriter | null,
   exactly: Exactly,
 ): Reading<void> {
   const { dtype, length } = storage
   const used = views.flatMap(({ info, view }) => {
-    const sink = sinkOf(info)
-    return sink ? [{ info, view, sink }] : []
+    const writer = writerOf(info)
+    return writer ? [{ info, view, writer }] : []
   })
   if (used.length === 0) return yield* skip(bytesOf(dtype, [length]), exactly)
-  const [{ info, view, sink }] = used
-  if (used.length === 1 && view.isWhole) return yield* readSlabs(info, sink, exactly)
+  const [{ info, view, writer }] = used
+  if (used.length === 1 && view.isWhole) return yield* readRows(info, writer, exactly)
   const bytes = newBytes(bytesOf(dtype, [length]))
   for (let at = 0; at < bytes.length; at += PART) {
     const part = yield* exactly(Math.min(PART, bytes.length - at))
     bytes.set(part, at)
   }
   let floats: Float32Array | undefined
-  for (const { view, sink } of used) {
+  for (const { view, writer } of used) {
     const values =
-      sink.isRaw && dtype === 'I8' ? toInt8(bytes) : (floats ??= toFloat32(info.name, dtype, bytes))
-    writeAll(view.shape, sink, view.isWhole ? values : elementsOf(view, values))
+      writer.takesInt8 && dtype === 'I8' ? toInt8(bytes) : (floats ??= toFloat32(info.name, dtype, bytes))
+    const [rows, cols] = asMatrix(view.shape)
+    if (rows * cols > 0) writer.write(view.isWhole ? values : elementsOf(view, values), 0, rows)
   }
 }
 

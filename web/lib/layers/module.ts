@@ -20,7 +20,7 @@ import { type Matrices, type Matrix, evenGroups, GROUP_SIZE, Int8Weight } from '
 import { snakeCase } from '../tensor/pyformat.ts'
 import { addKeeper, registerKeeper, withUserScopes } from '../runtime/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
-import { type LoadedKeys, areFinite, loadDict, notFinite } from '../files/copy.ts'
+import { type LoadedKeys, areFinite, copyDict, notFinite } from '../files/copy.ts'
 import { printLayer } from './print.ts'
 
 /**
@@ -415,7 +415,7 @@ export class Module {
   loadStateDict(dict: Record<string, Tensor | Int8Weight>, options?: { strict?: boolean }): LoadedKeys {
     const { strict } = checkOptions(options, { strict: true })
     checkBoolean('strict', strict)
-    return loadDict(this.stateDict(), Module.int8Matrices(this), checkObject('dict', dict), strict)
+    return copyDict(this.stateDict(), Module.int8Matrices(this), checkObject('dict', dict), strict)
   }
 
   /**

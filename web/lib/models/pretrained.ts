@@ -18,7 +18,7 @@ import { heap } from '../runtime/runtime.ts'
 import { temporary } from '../runtime/scope.ts'
 import { withMeta } from '../tensor/tensor.ts'
 import { type GPTModelConfig, configOf } from './gptconfig.ts'
-import { Loader } from '../files/loader.ts'
+import { Copier } from '../files/copy.ts'
 
 export type ProgressListener = (progress: { loaded: number; total: number }) => void
 
@@ -101,12 +101,11 @@ export async function loadPretrained<M extends Module & { ignored: readonly stri
       if (own[HEAD] !== own[TOKENS]) missing.push(HEAD)
     }
     if (missing.length > 0) throw lacks('source', missing, unknown)
-    const loader = new Loader(memory, matrices, matches, dtype)
-    loader.begin()
+    const copier = new Copier(memory, matrices, matches, dtype)
     try {
-      for (const [i, file] of files.entries()) await inputs[i].run(file.read((info) => loader.writes(info)))
+      for (const [i, file] of files.entries()) await inputs[i].run(file.read((info) => copier.writerOf(info)))
     } finally {
-      loader.end()
+      copier.end()
     }
     loaded = total
     tell()
