@@ -1,6 +1,6 @@
 """Writes all golden values, the files tests/golden/*.json that the tests compare with: ./build.sh golden
 
-This file writes notebook.json, random.json and tensor.json. Every other file of this folder has
+This file writes notebook.json and random.json. Every other file of this folder has
 a function cases(), whose result is written to the .json of the same name. SHA256SUMS ties the files to the
 programs that wrote them.
 
@@ -126,48 +126,6 @@ def random():
     return {"cases": cases, "digests": digests, "linears": linears}
 
 
-def tensor():
-    """tensor.json: mean, var and broadcasting in float32. Inputs are drawn after manual_seed(1)."""
-    reductions, broadcasts = [], []
-    for shape in ([], [1], [5], [2, 5], [3, 1, 4], [2, 3, 4, 5], [2, 0], [0, 3], [3, 1030]):
-        for dim in [None, *range(-max(len(shape), 1), max(len(shape), 1))]:
-            for keepdim in (False, True):
-                torch.manual_seed(1)
-                x = torch.randn(shape)
-                if dim is None:
-                    found = x.mean(), x.var(unbiased=False), x.var()
-                    if keepdim:
-                        found = [one.reshape([1] * len(shape)) for one in found]
-                else:
-                    found = x.mean(dim, keepdim), x.var(dim, False, keepdim), x.var(dim, True, keepdim)
-                mean, *variances = map(pack, found)
-                reductions.append(
-                    {"shape": shape, "dim": dim, "keepdim": keepdim, "mean": mean, "variances": variances}
-                )
-    for a, b in (
-        ([], []),
-        ([3], []),
-        ([2, 6], [2, 1]),
-        ([2, 1], [2, 6]),
-        ([2, 6], [6]),
-        ([6], [2, 6]),
-        ([2, 1], [1, 7]),
-        ([4, 1, 5], [3, 1]),
-        ([2, 3, 4, 5], [3, 1, 5]),
-        ([2, 1, 4, 1], [3, 1, 5]),
-        ([2, 3, 4], [2, 3, 4]),
-        ([0, 3], [3]),
-        ([1, 3], [0, 1]),
-        ([2, 3, 1, 2, 2], [1, 3, 4, 1, 2]),
-    ):
-        torch.manual_seed(1)
-        x, y = torch.randn(a), torch.randn(b)
-        broadcasts.append(
-            {"a": a, "b": b, "add": pack(x + y), "sub": pack(x - y), "mul": pack(x * y), "div": pack(x / y)}
-        )
-    return {"reductions": reductions, "broadcasts": broadcasts}
-
-
 def lines(value, depth=2):
     """`value` as JSON with one line for each case, so that a diff shows which cases changed.
 
@@ -182,7 +140,7 @@ def lines(value, depth=2):
     return json.dumps(value, **compact)
 
 
-own = {"notebook": notebook, "random": random, "tensor": tensor}
+own = {"notebook": notebook, "random": random}
 # Every other file writes its own.
 others = {
     path.stem: importlib.import_module(path.stem).cases

@@ -11,7 +11,7 @@ After manual_seed(seed) the parameters of the layers are drawn with randn and ha
 leaves, in order; then dy, the gradient of the last value. PyTorch computes in float64, and the results are
 rounded to float32. `gradients` has those of the leaves, then those of the layers; null for an unused one.
 
-    operations  written by hand; zeros, NaN and infinities included
+    operations  written by hand: a value that is used twice, constants, pieces of a split
     graphs      200 random ones. A graph is drawn again where float32 is not enough: where PyTorch's own
                 float32 is off by more than a tenth of the test's tolerance, or an operation is near a kink
     dropped     how many graphs were drawn again
@@ -211,117 +211,15 @@ def operations():
     def add(*steps, layers=()):
         graphs.append({"seed": len(graphs), "layers": list(layers), "steps": list(steps)})
 
-    def write(shape):
-        return json.dumps(shape, separators=(",", ":"))
-
     def leaf(shape):
-        return f"parameter shape={write(shape)}"
+        return f"parameter shape={json.dumps(shape, separators=(',', ':'))}"
 
-    numbers = "[-2,-1,-0.5,0,0.5,1,2]"
-    shapes = ([], [1], [17], [2, 0], [3, 1, 5])
-    broadcasts = (
-        ([17], []),
-        ([2, 5], [5]),
-        ([2, 1], [1, 7]),
-        ([4, 1, 5], [3, 1]),
-        ([2, 1, 4, 1], [3, 1, 5]),
-        ([0, 3], [3]),
-        ([1, 3], [0, 1]),
-    )
-    for name in ("add", "sub", "mul", "div"):
-        for shape in shapes:
-            add(leaf(shape), f"{name} 0 number=-1.5")
-            add(leaf(shape), leaf(shape), f"{name} 0 1")
-        for a, b in broadcasts:
-            add(leaf(a), leaf(b), f"{name} 0 1")
-            add(leaf(b), leaf(a), f"{name} 0 1")
-        add(leaf([3, 1]), f"constant shape=[5]", f"{name} 0 1")
-        add("constant shape=[5]", leaf([3, 1]), f"{name} 0 1")
-        if name != "div":  # whose gradient is zero but for rounding
-            add(leaf([17]), f"{name} 0 0")
-    for exponent in (0, 1, 2, 3, 0.5, -1):
-        add(f"parameter values={numbers}", f"pow 0 exponent={exponent}")
-        add(leaf([3, 1, 5]), "abs 0", f"pow 1 exponent={exponent}")
-    for name in ("neg", "exp", "log", "sqrt", "abs", "tanh", "clone", "reshape"):
-        options = " shape=[-1]" if name == "reshape" else ""
-        add(f"parameter values={numbers}", f"{name} 0{options}")
-        for shape in shapes:
-            options = f" shape={write([1, *shape])}" if name == "reshape" else ""
-            if name in ("log", "sqrt"):
-                add(leaf(shape), "abs 0", f"{name} 1")
-            else:
-                add(leaf(shape), f"{name} 0{options}")
-    for shape in ([], [1], [17], [3, 1, 5], [2, 3, 4], [2, 0], [0, 3]):
-        for dim in (None, -1, *range(max(len(shape), 1))):
-            for keepdim in (False, True):
-                place = ("" if dim is None else f" dim={dim}") + (" keepdim=true" if keepdim else "")
-                add(leaf(shape), f"sum 0{place}")
-                add(leaf(shape), f"mean 0{place}")
-                if shape:  # without a degree of freedom PyTorch 1.13 has an infinity here, and NaN for [1]
-                    add(leaf(shape), f"var 0{place}")
-                add(leaf(shape), f"var 0{place} unbiased=false")
-                if 0 not in shape:
-                    add(leaf(shape), f"max 0{place}")
-    for correction in (0, 2):
-        add(leaf([3, 5]), f"var 0 dim=1 correction={correction}")
-    ties = ("[3,1,3,2]", "[NaN,5,NaN,1]", "[-0.0,0,-1]", "[1e999,1,1e999]", "[-1e999,-1e999]")
-    for values in ties:
-        add(f"parameter values={values}", "max 0")
-        add(f"parameter values={values}", "max 0 dim=0")
+    for name in ("add", "sub", "mul"):
+        add(leaf([17]), f"{name} 0 0")
+        add(leaf([3, 1]), "constant shape=[5]", f"{name} 0 1")
+    add("constant shape=[5]", leaf([3, 1]), "div 0 1")
     add("parameter values=[[1,2,2],[3,3,1]]", "max 0 dim=0 keepdim=true", "mul 0 1")
-    for a, b in (
-        ([1, 1], [1, 1]),
-        ([3, 17], [17, 5]),
-        ([4, 2, 3], [4, 3, 5]),
-        ([2, 1, 2, 3], [2, 1, 3, 1]),
-        ([4, 2, 3], [3, 5]),
-        ([2, 3, 1, 7], [7, 2]),
-        ([0, 3], [3, 2]),
-        ([2, 0], [0, 3]),
-        ([2, 3], [3, 0]),
-        ([0, 2, 3], [3, 4]),
-        ([0, 2, 3], [0, 3, 4]),
-        ([2, 1, 3, 4], [5, 4, 6]),
-        ([3, 4], [2, 4, 5]),
-        ([1, 3, 4], [2, 4, 5]),
-        ([2, 3, 4], [1, 4, 5]),
-        ([3], [3]),
-        ([3], [2, 3, 4]),
-        ([2, 4, 3], [3]),
-    ):
-        add(leaf(a), leaf(b), "matmul 0 1")
     add(leaf([3, 3]), "matmul 0 0")
-    for shape, dims in (
-        ([3], [0]),
-        ([2, 5], [1, 0]),
-        ([2, 3, 4], [2, 0, 1]),
-        ([2, 3, 4], [0, -1, 1]),
-        ([2, 0, 3], [1, 2, 0]),
-    ):
-        add(leaf(shape), f"permute 0 dims={write(dims)}")
-    for shape, dims in (
-        ([3], [0, 0]),
-        ([2, 17], [0, 1]),
-        ([2, 3, 4, 5], [1, -1]),
-        ([2, 3, 4], [-3, 1]),
-        ([2, 0], [0, 1]),
-    ):
-        add(leaf(shape), f"transpose 0 dims={write(dims)}")
-    for shape, index in (([17], -1), ([3, 1, 5], 2), ([2, 0], 1)):
-        add(leaf(shape), f"at 0 index={index}")
-    for options in (
-        "start=1",
-        "start=-2",
-        "start=1 end=2",
-        "start=0 end=-1",
-        "start=2 end=1",
-        "start=1 dim=1",
-        "start=-3 end=-1 dim=-1",
-    ):
-        add(leaf([3, 2, 5]), f"slice 0 {options}")
-    add(leaf([0, 3]), "slice 0 start=1 dim=1")
-    for size, dim in ((1, 0), (2, 1), (3, -1), (17, 0)):
-        add(leaf([3, 4, 5]), f"split 0 size={size} dim={dim}")
     add(leaf([2, 6]), "split 0 size=3 dim=1", "mul 1 2", "sub 3 1")
     add(leaf([5]), "detach 0", "mul 0 1")
     add(leaf([5]), leaf([5]), "add 0 0")

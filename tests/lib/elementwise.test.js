@@ -1,59 +1,11 @@
 // The larger and the smaller of two tensors, products that broadcast, squares, sine and cosine of large numbers.
 
-/** @import { Tensor } from 'gpt-layers' */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  assertClose,
-  assertNear,
-  assertSame,
-  golden,
-  gradientOf,
-  loadForTest,
-  unpack,
-  usedMemory,
-} from './support.js'
+import { golden, gradientOf, loadForTest, unpack, usedMemory } from './support.js'
 
-const { calls, ties, large } = golden('elementwise')
+const { large } = golden('operations')
 const gpt = await loadForTest()
-
-/** @type {Record<string, (...inputs: Tensor[]) => Tensor>} by the names of the golden cases */
-const CALLS = {
-  maximum: (x, y) => gpt.maximum(x, y),
-  minimum: (x, y) => gpt.minimum(x, y),
-  matmul: (x, y) => x.matmul(y),
-  square: (x) => x.pow(2),
-}
-
-for (const operation of Object.keys(CALLS)) {
-  test(`${operation} and its gradient are PyTorch’s, also where operands broadcast`, () => {
-    const cases = calls.filter((/** @type {any} */ one) => one.operation === operation)
-    assert.ok(cases.length > 0)
-    for (const { shapes, out, grads } of cases) {
-      gpt.manualSeed(1)
-      const inputs = shapes.map((/** @type {number[]} */ shape) => gpt.parameter(gpt.randn(shape)))
-      const y = CALLS[operation](...inputs)
-      assertClose(y, out, 1e-6)
-      y.backward(gpt.randn(y.shape))
-      inputs.forEach((/** @type {Tensor} */ x, /** @type {number} */ i) => {
-        assertNear(gradientOf(x), grads[i], 1e-6, `gradient ${i} for ${JSON.stringify(shapes)}`)
-      })
-    }
-  })
-}
-
-test('maximum and minimum take NaN, and halve the gradient where both are equal, as in PyTorch', () => {
-  for (const name of /** @type {const} */ (['maximum', 'minimum'])) {
-    const [x, y] = [ties.x, ties.y].map((one) => gpt.parameter(gpt.tensor(unpack(one))))
-    const found = gpt[name](x, y)
-    const { out, grads } = ties[name]
-    assertSame(found, out)
-    found.backward(gpt.ones([9]))
-    assertSame(gradientOf(x), grads[0])
-    assertSame(gradientOf(y), grads[1])
-  }
-})
 
 test('maximum and minimum take a number, as the second operand', () => {
   const x = gpt.parameter(gpt.tensor([-1, 0, 2, NaN]))
@@ -62,14 +14,6 @@ test('maximum and minimum take a number, as the second operand', () => {
   y.backward(gpt.ones([4]))
   assert.deepEqual(gradientOf(x).toArray(), [0, 0.5, 1, 1])
   assert.deepEqual(gpt.minimum(gpt.tensor([[1], [3]]), 2).toArray(), [[1], [2]])
-})
-
-test('tril and triu are functions, too', () => {
-  const x = gpt.parameter(gpt.ones([3, 3]))
-  assert.deepEqual(gpt.tril(x, { diagonal: -1 }).toArray(), x.tril({ diagonal: -1 }).toArray())
-  assert.deepEqual(gpt.triu(x).toArray(), x.triu().toArray())
-  gpt.tril(x).backward(gpt.ones([3, 3]))
-  assert.deepEqual(gradientOf(x).toArray(), x.detach().tril().toArray())
 })
 
 test('sin and cos of large numbers are right to half a unit in the last place', () => {

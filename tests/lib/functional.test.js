@@ -1,53 +1,11 @@
 // The layers' functions with parameters of one's own: linear, layerNorm, rmsNorm, embedding, dropout,
 // scaledDotProductAttention; and the layers SiLU, Sigmoid, LayerNorm without parameters.
 
-/** @import { Tensor } from 'gpt-layers' */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertClose, assertNear, golden, gradientOf, loadForTest, pack, usedMemory } from './support.js'
+import { assertClose, gradientOf, loadForTest, pack, usedMemory } from './support.js'
 
-const { calls } = golden('functional')
 const gpt = await loadForTest()
-
-/** @type {Record<string, (inputs: Tensor[], given: any) => Tensor>} by the names of the golden cases */
-const CALLS = {
-  linear: ([x, weight, bias]) => gpt.linear(x, weight, bias),
-  layerNorm: ([x, weight, bias], { shape, eps, biasOnly }) =>
-    biasOnly ? gpt.layerNorm(x, shape, null, weight) : gpt.layerNorm(x, shape, weight, bias, { eps }),
-  rmsNorm: ([x, weight], { shape, eps }) => gpt.rmsNorm(x, shape, weight, { eps }),
-  embedding: ([weight], { indices }) => gpt.embedding(indices, weight),
-  attention: ([q, k, v], options) => gpt.scaledDotProductAttention(q, k, v, options),
-  masked: ([q, k, v, attnMask]) => gpt.scaledDotProductAttention(q, k, v, { attnMask }),
-}
-
-for (const name of Object.keys(CALLS)) {
-  test(`${name} and its gradients are PyTorch’s, and in a scope nothing is left behind`, () => {
-    const cases = calls.filter((/** @type {any} */ one) => one.function === name)
-    assert.ok(cases.length > 2)
-    for (const { shapes, given, out, grads } of cases) {
-      const before = usedMemory(gpt)
-      gpt.scope(() => {
-        gpt.manualSeed(1)
-        const inputs = shapes.map((/** @type {number[]} */ shape) => gpt.parameter(gpt.randn(shape)))
-        const y = CALLS[name](inputs, given)
-        assertClose(y, out, 1e-5)
-        y.backward(gpt.randn(y.shape))
-        inputs.forEach((/** @type {Tensor} */ x, /** @type {number} */ i) =>
-          assertNear(
-            gradientOf(x),
-            grads[i],
-            2e-5,
-            `gradient ${i} of ${shapes} for ${JSON.stringify(given)}`,
-          ),
-        )
-        const plain = inputs.map((/** @type {Tensor} */ x) => x.detach())
-        assert.deepEqual(CALLS[name](plain, given).toArray(), y.toArray())
-      })
-      assert.equal(usedMemory(gpt), before)
-    }
-  })
-}
 
 test('a function gives the bits of its layer', () => {
   const x = gpt.randn([3, 4])

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertRefuses, assertSame, golden, loadForTest, untyped } from './support.js'
 
-const { draws } = golden('functional')
+const { initial: draws } = golden('draws')
 const gpt = await loadForTest()
 const init = untyped(gpt).init
 
