@@ -44,8 +44,8 @@ const ONLY = [
     selector:
       'MemberExpression[object.name="WebAssembly"][property.name=/^(compile|instantiate|validate)/], ' +
       'NewExpression[callee.object.name="WebAssembly"]',
-    message: 'WebAssembly is instantiated by start.ts and by the threads only.',
-    files: ['web/lib/start.ts', 'web/lib/threads/worker.ts'],
+    message: 'WebAssembly is instantiated by load.ts and by the threads only.',
+    files: ['web/lib/load.ts', 'web/lib/threads/worker.ts'],
   },
   {
     selector: 'MemberExpression[property.name=/^(buffer|grow)$/]',

@@ -14,7 +14,6 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { CALL_WORDS, MAX_ARGUMENTS, Pool } from '../../build/lib/threads/pool.js'
-import { OwnWorker } from '../../build/lib/threads/threads.js'
 import { LAYERS, resultsOf } from '../layers.js'
 import {
   PATIENCE,
@@ -207,20 +206,6 @@ test('when a worker stops within a kernel, the call fails, and nothing is comput
   assert.equal(pool.threads, 1)
 })
 
-test('a worker that ends between its start and the pool leaves one thread, with its reason', (t) => {
-  t.mock.method(console, 'warn', () => {})
-  const started = Object.assign(new EventTarget(), { postMessage() {}, terminate() {} })
-  const worker = new OwnWorker(started)
-  started.dispatchEvent(Object.assign(new Event('error'), { message: 'out of memory' }))
-  const call = {
-    words: new Int32Array(new SharedArrayBuffer(4 * CALL_WORDS)),
-    args: new Float64Array(new SharedArrayBuffer(8 * MAX_ARGUMENTS)),
-  }
-  const pool = new Pool(call, {}, [worker])
-  assert.equal(pool.threads, 1)
-  assert.equal(pool.reason, 'a worker has ended: out of memory')
-})
-
 // Indices into the words that a test and its late worker share.
 const [HOLD, HELD, WROTE] = [0, 1, 2]
 
@@ -252,10 +237,14 @@ async function loadWithLateWorker(t, kernel) {
       return { exports }
     }
     ${readFileSync(fileURLToPath(import.meta.resolve('gpt-layers/worker.js')), 'utf8')}`
-  const worker = new Worker(code, { eval: true, workerData: control })
-  t.after(worker.terminate.bind(worker))
-  worker.terminate = async () => 0
-  const gpt = await load({ build: 'simd', threads: 2, worker: () => worker })
+  // Made when it is asked for: what it says before anybody listens is lost.
+  const worker = () => {
+    const late = new Worker(code, { eval: true, workerData: control })
+    t.after(late.terminate.bind(late))
+    late.terminate = async () => 0
+    return late
+  }
+  const gpt = await load({ build: 'simd', threads: 2, worker })
   assert.equal(gpt.threads, 2)
   const index = Object.keys(gpt.exports)
     .filter((name) => name.startsWith('gpt_'))

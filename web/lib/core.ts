@@ -2,7 +2,7 @@
 // bundles of one file, and for those who host the .wasm themselves.
 
 import { fail } from './errors.ts'
-import { start } from './start.ts'
+import { start } from './load.ts'
 
 export * from './index.ts'
 

@@ -9,8 +9,7 @@ export {
   type XavierOptions,
   init,
 } from './init.ts'
-export { load } from './load.ts'
-export { type LoadOptions, dispose } from './start.ts'
+export { type LoadOptions, dispose, load } from './load.ts'
 export {
   type Build,
   type Exports,

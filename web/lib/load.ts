@@ -1,10 +1,82 @@
-import type { Build } from './runtime/runtime.ts'
-import { GptLayersError, messageOf } from './errors.ts'
-import { type LoadOptions, compile, runs, start } from './start.ts'
+import type { AnyWorker } from './threads/threads.ts'
+import {
+  checkChoice,
+  checkCount,
+  checkFunction,
+  checkNumber,
+  checkOptions,
+  describe,
+  named,
+} from './check.ts'
+import { fail, GptLayersError, messageOf, withName } from './errors.ts'
+import { Memory } from './runtime/memory.ts'
+import { type Build, type Exports, type Int8Kernel, type Started, begin, end } from './runtime/runtime.ts'
+import { warnOnce } from './threads/warn.ts'
+import { type Wasm, tagOf } from './typed.ts'
 import { builds } from './wasm/builds.ts'
 
-/** The compiled builds by name: `load` after `dispose` needs no second download. */
-const compiled: Map<string, Promise<WebAssembly.Module>> = new Map()
+/** The options of `load`. */
+export interface LoadOptions {
+  /**
+   * the build to run. By default 'relaxed' where this machine has relaxed SIMD, otherwise 'simd'. 'relaxed'
+   * has a multiply-add in one instruction, which rounds once; 'simd' gives the same bits on every machine.
+   */
+  build?: Build
+  /**
+   * how int8 is multiplied: by default what is faster here; `gpt.int8Kernel` says which. Both give the same
+   * bits. 'dot' needs build 'relaxed'.
+   */
+  int8Kernel?: Int8Kernel
+  /**
+   * the number of threads, 1 by default. More than 64 count as 64. Where threads are impossible,
+   * `gpt.threads` is 1 and `gpt.threadsReason` says why.
+   */
+  threads?: number
+  /**
+   * the upper limit of the memory in MiB, from 1 to 4096. The default is 4096. With threads the
+   * default is the first of 4096, 2048, 1024 and 512 that the system allows: iPhones refuse the larger ones.
+   */
+  maxMemory?: number
+  /**
+   * a compiled `gpt-layers/simd.wasm` or `gpt-layers/relaxed.wasm`, or for threads
+   * `gpt-layers/simd-threads.wasm` or `gpt-layers/relaxed-threads.wasm`, for when you fetch, cache or
+   * verify it yourself.
+   */
+  module?: Wasm<'Module', object>
+  /**
+   * starts one worker, which should run `gpt-layers/worker.js`. It is called for each thread but the first.
+   * Only for pages whose Content-Security-Policy forbids the package to start workers by itself, and for
+   * files that you host yourself.
+   */
+  worker?: () => AnyWorker
+}
+
+const MIB = 1024 * 1024
+const PAGE = 65536
+const FIRST_PAGES = 16 // the builds' initial memory, see c/Makefile
+const MAX_THREADS = 64
+
+/** Without `maxMemory`, these limits are tried in turn, in MiB. iPhones refuse the larger ones. */
+const LIMITS = [4096, 2048, 1024, 512]
+
+/**
+ * WebAssembly modules of one function each, with an instruction of one feature. A machine without it rejects
+ * them.
+ */
+const PROBES = {
+  simd: [
+    0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98,
+    11,
+  ],
+  relaxed: [
+    0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 19, 1, 17, 0, 65, 0, 253, 15, 65, 0,
+    253, 15, 65, 0, 253, 15, 253, 133, 2, 11,
+  ],
+}
+
+/** Whether this machine has the feature. */
+const runs = (probe: keyof typeof PROBES): boolean =>
+  typeof WebAssembly === 'object' && WebAssembly.validate(new Uint8Array(PROBES[probe]))
 
 /**
  * Loads the WebAssembly, in which all tensors lie and all layers compute. Importing the package does nothing.
@@ -20,6 +92,184 @@ export function load(options?: LoadOptions): Promise<void>
 export function load(...args: [LoadOptions?]): Promise<void> {
   return start(args, (build, threads) => compileBuild(chooseBuild(build) + (threads ? '-threads' : '')))
 }
+
+/** The options of `load`, checked. */
+type Checked = Required<Pick<LoadOptions, 'threads'>> & Omit<LoadOptions, 'threads'>
+
+/** What `load` has been asked for; null before the first call, and after `dispose`. */
+let current: Loading | null = null
+
+interface Loading {
+  options: Checked
+  loaded: Promise<void>
+}
+
+/** Gives the module where the user gave none. threads: whether it must be a build for threads. */
+type GetModule = (build: Build | undefined, threads: boolean) => Promise<WebAssembly.Module>
+
+/**
+ * Starts the runtime. `load` of each entry of the package is this, with another source of the WebAssembly.
+ *
+ * @param args those of `load`; not yet checked
+ */
+export async function start(args: readonly unknown[], getModule: GetModule): Promise<void> {
+  try {
+    const options = checkLoadOptions(args)
+    current ??= { options, loaded: startAnew(options, getModule, () => current === known) }
+    const known: Loading = current
+    for (const name of Object.keys(options) as (keyof Checked)[]) {
+      const [first, now] = [known.options[name], options[name]]
+      // `() => new Worker(url)` is a new function in each call. The workers run already.
+      if (first === now || (typeof first === 'function' && typeof now === 'function')) continue
+      const [wanted, got] = [describe(first), describe(now)]
+      const expected = `be ${wanted}, as in the first load(), until dispose()`
+      throw fail('VALUE', name, expected, got === wanted ? 'another one' : got)
+    }
+    await known.loaded.catch((error) => {
+      if (current === known) current = null // so that the next call tries again
+      throw error
+    })
+    if (current !== known) throw fail('DISPOSED', 'gpt-layers', 'stay loaded', 'a dispose() meanwhile')
+  } catch (error) {
+    throw withName(error, 'load')
+  }
+}
+
+/**
+ * Ends the threads and frees the memory. Every tensor counts as disposed afterwards. `load` may be called
+ * again.
+ */
+export function dispose(): void {
+  named('dispose', arguments, 0, () => {
+    current = null
+    end()
+  })
+}
+
+function checkLoadOptions(args: readonly unknown[]): Checked {
+  checkCount(args, 1)
+  const defaults: Record<keyof LoadOptions, unknown> = {
+    threads: 1,
+    build: undefined,
+    int8Kernel: undefined,
+    maxMemory: undefined,
+    module: undefined,
+    worker: undefined,
+  }
+  const { build, int8Kernel, threads, maxMemory, module, worker } = checkOptions(args[0], defaults)
+  if (build !== undefined) checkChoice('build', build, ['simd', 'relaxed'])
+  if (int8Kernel !== undefined) checkChoice('int8Kernel', int8Kernel, ['dot', 'int16'])
+  checkNumber('threads', threads, 'a positive integer', (n) => Number.isInteger(n) && n >= 1)
+  if (maxMemory !== undefined)
+    checkNumber('maxMemory', maxMemory, 'a number of MiB from 1 to 4096', (n) => n >= 1 && n <= 4096)
+  if (worker !== undefined)
+    checkFunction<() => AnyWorker>('worker', worker, 'a function that returns a new Worker')
+  // A WebAssembly.Module of any realm.
+  if (module !== undefined && tagOf(module) !== 'WebAssembly.Module') {
+    throw fail('TYPE', 'module', 'be a WebAssembly.Module', describe(module))
+  }
+  return { build, int8Kernel, threads, maxMemory, module: module as LoadOptions['module'], worker }
+}
+
+/** @param isWanted whether `dispose` was not called meanwhile */
+async function startAnew(options: Checked, getModule: GetModule, isWanted: () => boolean): Promise<void> {
+  const started = await prepare(options, getModule)
+  if (isWanted()) begin(started)
+  else if (typeof started.pool !== 'string') started.pool.dispose()
+}
+
+async function prepare(
+  { build, int8Kernel, threads, maxMemory, module, worker }: Checked,
+  getModule: GetModule,
+): Promise<Started> {
+  if (!runs('simd')) {
+    throw new GptLayersError(
+      'UNSUPPORTED',
+      'needs WebAssembly with SIMD (Chrome 91, Firefox 89, Safari 16.4, Node 16.4 or later), which is missing here',
+    )
+  }
+  let reason = whyOneThread(threads, worker)
+  const limits = maxMemory === undefined ? LIMITS : [maxMemory]
+  const shared = (module ? importsMemory(module) : !reason) ? shareMemory(limits) : null
+  const code = module ?? (await getModule(build, shared !== null))
+  const exports = await instantiate(code, shared?.memory ?? null)
+  const actual = exports.gpt_is_relaxed() === 1 ? 'relaxed' : 'simd'
+  if (build !== undefined && build !== actual) {
+    throw fail('VALUE', 'module', `be build '${build}' as asked for`, `'${actual}'`)
+  }
+  if (int8Kernel === 'dot' && actual === 'simd') {
+    throw fail('VALUE', 'int8Kernel', "be 'int16' in build 'simd'", "'dot'")
+  }
+  const maxBytes = Math.floor((shared?.limit ?? limits[0]) * MIB)
+  const memory = new Memory(exports.memory, exports.__heap_base.value, maxBytes)
+  if (!reason && !shared) {
+    reason = module
+      ? 'the given module is a build without threads: pass gpt-layers/simd-threads.wasm or gpt-layers/relaxed-threads.wasm'
+      : `the system does not reserve ${limits.at(-1)} MiB of addresses for a shared memory: lower maxMemory`
+  }
+  const pool =
+    reason ?? (await startThreads({ exports, memory }, code, Math.min(threads, MAX_THREADS), worker))
+  if (typeof pool === 'string' && threads > 1) warnOnce(`one thread runs, because ${pool}`)
+  const fastest = exports.gpt_dot_is_fast() === 1 ? 'dot' : 'int16'
+  return { exports, build: actual, int8Kernel: int8Kernel ?? fastest, memory, pool }
+}
+
+/** Why only one thread can run; null where more may be possible. */
+function whyOneThread(threads: number, createWorker: (() => AnyWorker) | undefined): string | null {
+  const { process, crossOriginIsolated } = globalThis
+  if (threads === 1) return 'load was asked for one thread'
+  if (!createWorker && !process?.getBuiltinModule && typeof Worker !== 'function') {
+    return process?.versions?.node
+      ? `Node ${process.versions.node} is too old: 20.16, 22.3 or later can start workers`
+      : 'workers cannot be started here, as in a service worker'
+  }
+  if (crossOriginIsolated === false) {
+    return (
+      'the page is not cross-origin isolated: serve it with the headers ' +
+      'Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp'
+    )
+  }
+  return typeof SharedArrayBuffer === 'function' ? null : 'SharedArrayBuffer is missing here'
+}
+
+/** @returns the threads, or why there is only one */
+async function startThreads(
+  runtime: { exports: Exports; memory: Memory },
+  module: WebAssembly.Module,
+  threads: number,
+  worker: (() => AnyWorker) | undefined,
+): Promise<Started['pool']> {
+  const chunk = await import('./threads/threads.ts').catch(String)
+  if (typeof chunk === 'string') return `the code that starts workers could not be imported (${chunk})`
+  return chunk.startPool(runtime, module, threads, worker)
+}
+
+/** Whether a module is a build for threads. */
+function importsMemory(module: WebAssembly.Module): boolean {
+  const [memory, ...rest] = WebAssembly.Module.imports(module)
+  return rest.length === 0 && memory?.module === 'env' && memory.name === 'memory' && memory.kind === 'memory'
+}
+
+/**
+ * Makes a shared memory with the first of some limits that the system allows.
+ *
+ * @param limits in MiB
+ * @returns null where it allows none
+ */
+function shareMemory(limits: readonly number[]): { memory: WebAssembly.Memory; limit: number } | null {
+  for (const limit of limits) {
+    try {
+      const maximum = Math.floor((limit * MIB) / PAGE)
+      return { memory: new WebAssembly.Memory({ initial: FIRST_PAGES, maximum, shared: true }), limit }
+    } catch {
+      // The next limit.
+    }
+  }
+  return null
+}
+
+/** The compiled builds by name: `load` after `dispose` needs no second download. */
+const compiled: Map<string, Promise<WebAssembly.Module>> = new Map()
 
 /** The build to run: the chosen one, or the best that this machine has. */
 function chooseBuild(wanted: Build | undefined): Build {
@@ -37,7 +287,7 @@ function compileBuild(name: string): Promise<WebAssembly.Module> {
   if (known) return known
   const module = builds[name]()
     .catch((cause) => throwImportError(name, cause))
-    .then(({ default: hex }) => compile(decode(hex)))
+    .then(({ default: hex }) => WebAssembly.compile(decode(hex)).catch(refused))
     .catch((error) => {
       compiled.delete(name) // so that the next call tries again
       throw error
@@ -76,4 +326,35 @@ function decode(hex: string): Uint8Array<ArrayBuffer> {
     bytes[i] = 16 * digit(hex.charCodeAt(2 * i)) + digit(hex.charCodeAt(2 * i + 1))
   }
   return bytes
+}
+
+/** @param shared the memory that the module imports; null where it has its own */
+async function instantiate(module: WebAssembly.Module, shared: WebAssembly.Memory | null): Promise<Exports> {
+  const names = new Set(WebAssembly.Module.exports(module).map(({ name }) => name))
+  const isOurs = names.has('memory') ? WebAssembly.Module.imports(module).length === 0 : importsMemory(module)
+  if (!isOurs || !names.has('gpt_is_relaxed')) {
+    throw fail('VALUE', 'module', 'be a build of gpt-layers', 'another WebAssembly.Module')
+  }
+  if (importsMemory(module) && !shared) {
+    throw new GptLayersError(
+      'MEMORY',
+      'module is a build for threads and needs a shared memory of maxMemory MiB, which is refused here',
+    )
+  }
+  const imports = shared ? { env: { memory: shared } } : undefined
+  const { exports } = await WebAssembly.instantiate(module, imports).catch(refused)
+  return (shared ? Object.freeze({ ...exports, memory: shared }) : exports) as unknown as Exports
+}
+
+/** The engine has refused one of our builds. */
+function refused(cause: unknown): never {
+  if (Object(cause).name === 'RangeError') {
+    throw fail('MEMORY', 'the first 1 MiB of memory', 'be available, and is not', null, cause)
+  }
+  throw new GptLayersError(
+    'UNSUPPORTED',
+    "WebAssembly may not be compiled here. In a page, add 'wasm-unsafe-eval' to script-src of its " +
+      'Content-Security-Policy. Elsewhere, import gpt-layers/simd.wasm and pass it: load({ module })',
+    { cause },
+  )
 }

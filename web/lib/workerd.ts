@@ -1,6 +1,6 @@
 // The entry `gpt-layers` for Cloudflare Workers, which must not compile WebAssembly: they import it compiled.
 
-import { start } from './start.ts'
+import { start } from './load.ts'
 // @ts-expect-error TypeScript does not know that this is a WebAssembly.Module.
 import simd from './wasm/simd.wasm'
 

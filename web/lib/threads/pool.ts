@@ -23,7 +23,7 @@ export interface Call {
 
 /** A worker, as the pool sees it. */
 export interface PoolWorker {
-  /** Hears why the worker has ended, unless `end` has ended it; at once where it has ended before. */
+  /** Hears why the worker has ended, unless `end` has ended it. */
   onEnd: (why: string) => void
   /** Ends the worker. */
   end: () => void

@@ -4,8 +4,8 @@ import { describe } from '../check.ts'
 import { messageOf } from '../errors.ts'
 import { type Call, type Kernel, type PoolWorker, CALL_WORDS, MAX_ARGUMENTS, Pool } from './pool.ts'
 
-const START_TIMEOUT = 20_000 // ms until a worker must be ready; a busy machine starts it slowly
-const FOREIGN_TIMEOUT = 5000 // the same for a worker that the user starts, which may be another program's
+const START_TIMEOUT = 20_000 // ms until all workers must be ready; a busy machine starts them slowly
+const FOREIGN_TIMEOUT = 5000 // the same for workers that the user starts, which may be another program's
 const STACK_BYTES = 65536 // per worker, as the first instance has
 
 /** A browser's worker, or Node's. */
@@ -39,13 +39,11 @@ interface Heap {
   words: (offset: number, length: number) => Int32Array
 }
 
-/** Starts a worker. */
+/** A way to start a worker. */
 interface Starter {
   /** for messages */
   name: string
   create: () => AnyWorker
-  /** milliseconds until the worker must be ready */
-  timeout: number
 }
 
 /**
@@ -64,6 +62,7 @@ export async function startPool(
   const kernels: Record<string, Kernel> = Object.fromEntries(
     Object.entries(exports).filter(([name]) => name.startsWith('gpt_')),
   )
+  const names = Object.keys(kernels)
   const newSetups = (): WorkerSetup[] => {
     const args = memory.allocate(8 * MAX_ARGUMENTS + 4 * CALL_WORDS + STACK_BYTES * (threads - 1))
     const words = args + 8 * MAX_ARGUMENTS
@@ -72,173 +71,145 @@ export async function startPool(
       args: memory.doubles(args, MAX_ARGUMENTS),
       words: memory.words(words, CALL_WORDS).fill(0),
     }
-    return Array.from({ length: threads - 1 }, (_, i) => ({
-      module,
-      memory: exports.memory,
-      stackTop: stacks + STACK_BYTES * (i + 1),
-      names: Object.keys(kernels),
-      call,
-    }))
+    return Array.from({ length: threads - 1 }, (_, i) => {
+      return { module, memory: exports.memory, stackTop: stacks + STACK_BYTES * (i + 1), names, call }
+    })
   }
-  const starters = createWorker ? [fromUser(createWorker)] : findStarters()
-  const violations = watchPolicy()
+  const starters = createWorker ? [{ name: 'from the worker option', create: createWorker }] : findStarters()
+  const timeout = createWorker ? FOREIGN_TIMEOUT : START_TIMEOUT
+  const policy = watchPolicy()
   const failures = []
   for (const starter of starters) {
     try {
       // Memory of its own for each attempt, never freed: a worker of one that failed may still run.
       const setups = newSetups()
-      const workers = await startAll(starter, setups, starter === starters.at(-1))
-      violations.stop()
-      if (inBrowser?.includes(starter)) inBrowser = [starter]
+      const workers = await startAll(starter.create, setups, timeout, starter === starters.at(-1))
+      policy.stop()
       return new Pool(setups[0].call, kernels, workers)
     } catch (error) {
       failures.push(`${starter.name}: ${messageOf(error)}`)
     }
   }
   await new Promise((resolve) => setTimeout(resolve)) // a violation is told in a later task
-  return CURES[violations.stop()] ?? `no worker could start (${failures.join('; ')})`
-}
-
-/** A worker that runs `worker.ts`. */
-export class OwnWorker implements PoolWorker {
-  #worker: AnyWorker
-  #ended = false
-  /** Why the worker has ended, unless `end` has ended it. */
-  #why: string | null = null
-  #hear: (message: unknown) => void = () => {}
-  #onEnd: (why: string) => void = () => {}
-
-  constructor(worker: AnyWorker) {
-    if (typeof worker?.postMessage !== 'function') throw new Error(`got ${describe(worker)}, not a Worker`)
-    this.#worker = worker
-    const fail = (why: string) => this.#fail(why)
-    listen(worker, {
-      message: (message) => this.#hear(message),
-      error: (event) => fail(messageOf(event) || 'it could not be loaded'),
-      messageerror: () => fail('it cannot share memory with its creator'),
-      exit: (code) => fail(`it exited with code ${code}`),
-    })
-  }
-
-  #fail(why: string): void {
-    if (this.#ended) return
-    this.end()
-    this.#why = why
-    this.#onEnd(why)
-  }
-
-  /** Hears why the worker has ended, unless `end` has ended it; at once where it has ended before. */
-  set onEnd(listener: (why: string) => void) {
-    this.#onEnd = listener
-    if (this.#why !== null) listener(this.#why)
-  }
-
-  /** Node exits without waiting for this worker. */
-  unref(): void {
-    if (isNode(this.#worker)) this.#worker.unref()
-  }
-
-  /** Ends the worker. */
-  end(): void {
-    this.#ended = true
-    this.#worker.terminate()
-  }
-
-  /**
-   * @param setup sent once the worker has said that it is ours
-   * @returns fulfilled when the worker is ready; never, where `onEnd` hears why not
-   */
-  setUp(setup: WorkerSetup): Promise<void> {
-    return new Promise((resolve) => {
-      let isOurs = false
-      this.#hear = (message) => {
-        if (!isOurs && message === `gpt-layers ${VERSION}`) {
-          isOurs = true
-          try {
-            this.#worker.postMessage(setup)
-          } catch (error) {
-            this.#fail(String(error)) // this page must not share memory
-          }
-        } else if (isOurs && message === 'ready') resolve()
-        else this.#fail(`it is not gpt-layers/worker.js of version ${VERSION}: it said ${describe(message)}`)
-      }
-    })
-  }
+  return policy.stop() ?? `no worker could start (${failures.join('; ')})`
 }
 
 /**
  * @param setups one for each worker
+ * @param timeout milliseconds
  * @param together starts all at once; otherwise one goes first, so that what is forbidden fails only once
- * @returns ready
+ * @returns workers that are ready
  */
 async function startAll(
-  { create, timeout }: Starter,
+  create: () => AnyWorker,
   setups: WorkerSetup[],
+  timeout: number,
   together: boolean,
-): Promise<OwnWorker[]> {
-  const workers: OwnWorker[] = []
+): Promise<PoolWorker[]> {
+  const workers: AnyWorker[] = []
+  const started: PoolWorker[] = []
   let fail: (why: string) => void = () => {}
   /** Rejected where a worker ends, also one that was ready, or all take too long. */
   const failed = new Promise((_, reject) => (fail = (why) => reject(new Error(why))))
   const timer = setTimeout(() => fail(`it was not ready after ${timeout / 1000} s`), timeout)
   const start = async (setup: WorkerSetup) => {
-    const worker = new OwnWorker(create())
+    const worker = create()
+    const { own, ready } = setUp(worker, setup, fail)
     workers.push(worker)
-    worker.onEnd = fail
-    await worker.setUp(setup)
+    started.push(own)
+    await ready
   }
   try {
     const first = together ? setups.length : 1
     for (const group of [setups.slice(0, first), setups.slice(first)]) {
       await Promise.race([Promise.all(group.map(start)), failed])
     }
-    for (const worker of workers) worker.unref()
-    return workers
+    for (const worker of workers) if (isNode(worker)) worker.unref() // Node exits without waiting for it
+    return started
   } catch (error) {
-    for (const worker of workers) worker.end()
+    for (const worker of started) worker.end()
     throw error
   } finally {
     clearTimeout(timer)
   }
 }
 
+/**
+ * Tells a worker what to run.
+ *
+ * @param setup sent once the worker has said that it runs `worker.ts`
+ * @param onEnd hears why the worker has ended, unless `end` has ended it
+ * @returns ready: fulfilled when the worker is; never, where `onEnd` hears why not
+ */
+function setUp(
+  worker: AnyWorker,
+  setup: WorkerSetup,
+  onEnd: PoolWorker['onEnd'],
+): { own: PoolWorker; ready: Promise<void> } {
+  if (typeof worker?.postMessage !== 'function') throw new Error(`got ${describe(worker)}, not a Worker`)
+  let hasEnded = false
+  const own: PoolWorker = {
+    onEnd,
+    end() {
+      hasEnded = true
+      worker.terminate()
+    },
+  }
+  const fail = (why: string) => {
+    if (hasEnded) return
+    own.end()
+    own.onEnd(why)
+  }
+  const ready = new Promise<void>((resolve) => {
+    let isOurs = false
+    listen(worker, {
+      message(message) {
+        if (!isOurs && message === `gpt-layers ${VERSION}`) {
+          isOurs = true
+          try {
+            worker.postMessage(setup)
+          } catch (error) {
+            fail(String(error)) // this page must not share memory
+          }
+        } else if (isOurs && message === 'ready') resolve()
+        else fail(`it is not gpt-layers/worker.js of version ${VERSION}: it said ${describe(message)}`)
+      },
+      error: (event) => fail(messageOf(event) || 'it could not be loaded'),
+      messageerror: () => fail('it cannot share memory with its creator'),
+      exit: (code) => fail(`it exited with code ${code}`),
+    })
+  })
+  return { own, ready }
+}
+
 /** @param listeners by type of event; that of messages gets the message */
 function listen(worker: AnyWorker, listeners: Record<string, (event: unknown) => void>): void {
   for (const [type, listener] of Object.entries(listeners)) {
     if (isNode(worker)) worker.on(type, listener)
-    else addDomListener(worker as Worker, type, listener)
+    else {
+      const target = worker as Worker
+      target.addEventListener(type, (event) => listener(type === 'message' ? messageIn(event) : event))
+    }
   }
 }
 
-const isNode = (worker: AnyWorker): worker is NodeWorker => 'on' in worker
+const messageIn = (event: Event): unknown => (event as MessageEvent).data
 
-/** @param listener gets the message itself, as Node's does */
-const addDomListener = (worker: Worker, type: string, listener: (event: unknown) => void): void =>
-  worker.addEventListener(type, (event) => listener('data' in event ? event.data : event))
-
-/** What a browser may start, the best first; once one has worked, that one. */
-let inBrowser: Starter[] | undefined
+const isNode = (worker: AnyWorker): worker is NodeWorker => !('addEventListener' in worker)
 
 /** What can start a worker here, the best first. */
 function findStarters(): Starter[] {
   const node = globalThis.process?.getBuiltinModule?.('node:worker_threads')
-  if (node && typeof Worker !== 'function') return [fromNode(node)]
-  inBrowser ??= hasFile() ? [fromFile, fromBlob] : [fromBlob, fromFile]
-  return node ? [fromNode(node), ...inBrowser] : inBrowser // an Electron page has both, and Node's fails
+  const fromNode = node && {
+    name: 'node:worker_threads',
+    create: () => new node.Worker(workerCode(), { eval: true, execArgv: [] }),
+  }
+  if (fromNode && typeof Worker !== 'function') return [fromNode]
+  const inBrowser = hasFile() ? [fromFile, fromBlob] : [fromBlob, fromFile]
+  return fromNode ? [fromNode, ...inBrowser] : inBrowser // an Electron page has both, and Node's fails
 }
 
 const workerCode = () => WORKER_CODE
-
-/**
- * Node, Deno and Bun.
- *
- * @param node its worker_threads
- */
-const fromNode = (node: WorkerThreads): Starter => ({
-  name: 'node:worker_threads',
-  create: () => new node.Worker(workerCode(), { eval: true, execArgv: [] }),
-  timeout: START_TIMEOUT,
-})
 
 let blobUrl: string | undefined
 /** Needs no file, and so no bundler's help; a Content-Security-Policy may forbid it. */
@@ -248,7 +219,6 @@ const fromBlob: Starter = {
     blobUrl ??= URL.createObjectURL(new Blob([workerCode()], { type: 'text/javascript' }))
     return new Worker(blobUrl)
   },
-  timeout: START_TIMEOUT,
 }
 
 /**
@@ -258,14 +228,7 @@ const fromBlob: Starter = {
 const fromFile: Starter = {
   name: 'from its file',
   create: () => new Worker(new URL('./gpt-layers-worker.js', import.meta.url), { type: 'module' }),
-  timeout: START_TIMEOUT,
 }
-
-const fromUser = (create: () => AnyWorker): Starter => ({
-  name: 'from the worker option',
-  create,
-  timeout: FOREIGN_TIMEOUT,
-})
 
 /**
  * Whether to try the worker's file before a Blob. A browser shows an error on the console for a file that
@@ -278,7 +241,7 @@ function hasFile(): boolean {
 }
 
 /** By the directive of the Content-Security-Policy that forbids workers: the reason for one thread. */
-const CURES: Record<string, string | undefined> = {
+const CURES: Record<string, string> = {
   'worker-src':
     "the Content-Security-Policy forbids workers: add worker-src blob:, or worker-src 'self' and load's worker option",
   'require-trusted-types-for':
@@ -289,18 +252,18 @@ const CURES: Record<string, string | undefined> = {
 /**
  * Watches for workers that the Content-Security-Policy forbids.
  *
- * @returns stop: ends it and returns the directive that has forbidden one; '' for none
+ * @returns stop: ends it, and returns why there is one thread; null where the policy forbids none
  */
-function watchPolicy(): { stop: () => string } {
-  let forbidding = ''
+function watchPolicy(): { stop: () => string | null } {
+  let reason: string | null = null
   const hear = ({ effectiveDirective }: SecurityPolicyViolationEvent) => {
-    if (effectiveDirective in CURES) forbidding = effectiveDirective
+    if (Object.hasOwn(CURES, effectiveDirective)) reason = CURES[effectiveDirective]
   }
   globalThis.addEventListener?.('securitypolicyviolation', hear)
   return {
-    stop(): string {
+    stop() {
       globalThis.removeEventListener?.('securitypolicyviolation', hear)
-      return forbidding
+      return reason
     },
   }
 }
