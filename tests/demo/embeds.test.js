@@ -1,12 +1,24 @@
 // A figure in another page, by the code that its menu copies.
 
-/** @import { Page } from 'puppeteer-core' */
+/** @import { KeyInput, Page } from 'puppeteer-core' */
 
 import assert from 'node:assert/strict'
-import { choose, drawn, get, openMenu, press, test, useSite, waitInPage } from './browser.js'
+import {
+  choose,
+  drawn,
+  eventually,
+  get,
+  openAll,
+  openMenu,
+  press,
+  test,
+  useSite,
+  waitInPage,
+} from './browser.js'
 
 const site = useSite()
 const SLIDE = { width: 1280, height: 720 }
+const HALL = { width: 1920, height: 1080 }
 
 const copied = (/** @type {Page} */ page) =>
   page.evaluate(() => {
@@ -38,51 +50,84 @@ test('the menu copies a whole iframe, which shows the figure in view; its addres
   await page.close()
 })
 
-test('the presenting mode shows one large figure at a time: keys lead through steps and figures, Escape ends', async () => {
-  const { page, complaints } = await site.open('', SLIDE)
+/** What a slide shows; in the page. */
+const slide = () => {
+  const sections = [...document.querySelectorAll('.section')].filter((one) =>
+    one.checkVisibility({ visibilityProperty: true }),
+  )
+  const { show, size } = document.documentElement.dataset
+  const boxes = [...sections[0].children].map((one) => one.getBoundingClientRect())
+  return {
+    shown: sections.map(({ id }) => id).join(),
+    sentence: sections[0].querySelector('.slide')?.textContent ?? '',
+    keys: document.querySelector('.keys')?.textContent?.trim() ?? '',
+    show,
+    size,
+    /** How much of the window's height it takes, or of the width that a figure needs. */
+    tall: Math.max(...boxes.map(({ bottom }) => bottom)) / innerHeight,
+    wide: (860 * Number(document.documentElement.style.getPropertyValue('--zoom'))) / innerWidth,
+  }
+}
+
+test('the presenting mode shows one figure at a time, as large as the window: keys lead from figure to figure, Escape ends', async () => {
+  const { page, complaints } = await site.open('', {
+    ...HALL,
+    features: { 'prefers-reduced-motion': 'reduce' },
+  })
+  const ids = await openAll(page)
+  await page.evaluate(() => scrollTo(0, 0))
   await openMenu(page)
   await choose(page, 'Present')
-  const shown = () =>
-    page.evaluate(() => {
-      const sections = [...document.querySelectorAll('.section')].filter((one) =>
-        one.checkVisibility({ visibilityProperty: true }),
-      )
-      const { show, size } = document.documentElement.dataset
-      const step = sections[0].querySelector('h3.title')?.textContent ?? ''
-      const { scrollHeight } = document.documentElement
-      return {
-        shown: sections.map(({ id }) => id).join(),
-        step,
-        show,
-        size,
-        fits: scrollHeight <= innerHeight,
-      }
-    })
-  const ids = await page.$$eval('.section', (all) => all.map(({ id }) => id))
-  const large = { step: '', show: 'figure', size: 'large', fits: true }
-  // The window grows before the figure does.
-  await waitInPage(page, () => {
-    const { dataset, scrollHeight } = document.documentElement
-    return dataset.presents === '' && document.fullscreenElement !== null && scrollHeight <= innerHeight
-  })
-  assert.deepEqual(await shown(), { ...large, shown: 'opening' })
-  assert.ok(await page.evaluate(() => document.fullscreenElement !== null))
-  for (const id of ids.slice(1, ids.indexOf('worked-example') + 1)) {
-    await press(page, 'PageDown')
-    assert.equal((await shown()).shown, id)
+  await waitInPage(page, () => document.fullscreenElement !== null)
+  assert.equal(await page.$('#menu:popover-open'), null)
+  const fits = async (/** @type {string} */ id) => {
+    const filled = (/** @type {number} */ part) => part > 0.9 && part <= 1.001
+    await eventually(async () => {
+      const { shown, tall, wide } = await page.evaluate(slide)
+      return shown === id && tall <= 1 && (filled(tall) || filled(wide))
+    }, `the slide of ${id} does not fill the window`)
+    const { sentence, show, size } = await page.evaluate(slide)
+    assert.deepEqual([show, size], ['figure', 'large'])
+    if (id !== ids[0]) assert.ok(sentence.endsWith('.'), `${id}: ${sentence}`)
   }
-  const first = await shown()
-  await press(page, 'ArrowRight')
-  const second = await shown()
-  assert.equal(second.shown, 'worked-example')
-  assert.notEqual(second.step, first.step)
+  assert.match((await page.evaluate(slide)).keys, /^← → step .* Esc ends\.$/)
+  /** @type {KeyInput[]} */
+  const forth = ['ArrowDown', 'PageDown', 'Space']
+  await fits(ids[0])
+  for (const [i, id] of ids.slice(1).entries()) {
+    await press(page, forth[i % 3])
+    await fits(id)
+  }
+  assert.equal((await page.evaluate(slide)).keys, '')
+  await press(page, 'ArrowDown') // there is no further one
   await press(page, 'PageUp')
-  await press(page, 'PageUp')
-  assert.equal((await shown()).shown, ids[ids.indexOf('worked-example') - 2])
+  await fits(ids[ids.length - 2])
+  await press(page, 'ArrowUp')
+  await press(page, 'Shift', 'Space')
+  await fits(ids[ids.length - 4])
   await press(page, 'Escape')
   await waitInPage(page, () => document.documentElement.dataset.presents === undefined)
-  const { show, size } = await shown()
+  const { show, size } = await page.evaluate(slide)
   assert.deepEqual([show, size], [undefined, undefined])
   assert.deepEqual(complaints, [])
+  await page.close()
+})
+
+test('left and right step what a slide shows, and nothing that is hidden', async () => {
+  const { page } = await site.open('', { ...HALL, features: { 'prefers-reduced-motion': 'reduce' } })
+  const ids = await openAll(page)
+  await openMenu(page)
+  await choose(page, 'Present')
+  await waitInPage(page, () => document.documentElement.dataset.presents === '')
+  const state = () => page.evaluate(() => location.search)
+  for (let at = ids.length - 1; at > 0; at--) {
+    assert.equal((await page.evaluate(slide)).shown, ids[at])
+    const before = await state()
+    await press(page, ids[at] === 'training' ? 'ArrowLeft' : 'ArrowRight')
+    await eventually(async () => (await state()) !== before, `${ids[at]} stays as it is`)
+    const changed = new URLSearchParams(await state())
+    for (const [name, value] of new URLSearchParams(before)) assert.equal(changed.get(name), value)
+    await press(page, 'ArrowUp')
+  }
   await page.close()
 })

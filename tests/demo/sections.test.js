@@ -45,9 +45,8 @@ const STILL = { ...PLAIN, 'prefers-reduced-motion': 'reduce' }
 /** States that make a section larger, or that only some readers see. They fit the screen, too. */
 const STATES = {
   training: 'training.rate=0.015',
-  'transformer-block': 'transformer-block.order=post',
   'batch-norm': 'batch-norm.batch=1',
-  story: 'story.all=yes',
+  story: 'story.off=2',
 }
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')

@@ -1,8 +1,8 @@
-// The section in which a story is written twice, from the same random numbers: with all norms, and with those
-// that are left on. What is written is what the engine writes here, in Node.
+// “Inside a GPT”: a story is written twice, from the same random numbers, with all norms and with those that are
+// left on; and the row of each word on its way through the norms. What is written is what the engine writes
+// here, in Node.
 
 /** @import { Browser, Page } from 'puppeteer-core' */
-/** @import { Settings } from '../../build/demo/writer/engine.js' */
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -11,16 +11,16 @@ import * as gpt from 'gpt-layers'
 import { tokenizerOf } from '../../build/demo/words.js'
 import { Engine } from '../../build/demo/writer/engine.js'
 import { deviationsOf, REPLACEMENTS, saysOf } from '../../build/demo/writer/norms.js'
-import slice, { ALL, BEGINNINGS, NORMS, ONE, TEMPERATURE } from '../../build/demo/sections/story/slice.js'
+import slice, { ALL, NORMS, PROMPT, TEMPERATURE } from '../../build/demo/sections/story/slice.js'
 import { record } from '../../web/demo/recordings.js'
-import { readStory } from '../../web/examples/stories/grammar.js'
+import { randomFrom, readStory, writeStory } from '../../web/examples/stories/grammar.js'
 import { all } from '../all.js'
 import {
   BROWSERS,
   click,
   closeBrowsers,
-  focus,
-  get,
+  hover,
+  near,
   open,
   READERS,
   serve,
@@ -44,98 +44,87 @@ const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', fold
 function engineOf(changes) {
   const { off, ...settings } = { ...slice.defaults(), ...changes }
   const engine = new Engine({ model, tokenizer })
-  engine.set({ ...settings, temperature: TEMPERATURE, off: ALL.map((number) => off.includes(number)) })
+  engine.set({
+    ...settings,
+    prompt: PROMPT,
+    temperature: TEMPERATURE,
+    off: ALL.map((number) => off.includes(number)),
+  })
   return engine
 }
 const textOf = (/** @type {Engine['with']} */ { ids }) => tokenizer.decode(ids.slice(1)).trim()
 /** @param {Engine['with']} run @param {'before' | 'after'} side @returns the σ at each norm */
 const sigmas = ({ step }, side) => ALL.map((_, i) => (step ? deviationsOf(step, i)[side] : NaN))
 
-/** What the page writes: both texts to their ends, and the σ after each norm. @param {Changes} [changes] */
+/** What the page writes: both texts to their ends, and the σ before and after each norm. @param {Changes} [changes] */
 function write(changes = {}) {
   const engine = engineOf(changes)
   while (!engine.ended) engine.step()
-  const runs = [engine.with, engine.without ?? engine.with]
-  return { texts: runs.map(textOf), widths: runs.map((run) => sigmas(run, 'after')) }
+  const runs = engine.without ? [engine.with, engine.without] : [engine.with]
+  const last = runs[runs.length - 1]
+  const before = sigmas(last, 'before')
+  const after = sigmas(last, 'after')
+  return { texts: runs.map(textOf), widths: before.flatMap((width, i) => [width, after[i]]) }
 }
 
-describe('what the text says, for every beginning', () => {
-  const seeds = all ? [1, 2, 3] : [1]
-  const stories = BEGINNINGS.flatMap((prompt) => seeds.map((seed) => ({ prompt, seed, from: 0 })))
+describe('what the text says, for the stories of several seeds', () => {
+  const seeds = Array.from({ length: all ? 20 : 4 }, (_, seed) => seed)
   const isWhole = (/** @type {string} */ story) => readStory(story).some(({ complete }) => complete)
-
-  /**
-   * At each word of all stories, from the beginning's first.
-   *
-   * @param {Changes} changes
-   * @param {(at: { with: Engine['with'], without: Engine['with'] }) => void} look
-   */
-  function atEachWord(changes, look) {
-    for (const story of stories) {
-      const engine = engineOf({ ...story, ...changes })
-      for (let at = 1; at < engine.promptLength - 1; at++) {
-        engine.goTo(at)
-        look({ with: engine.with, without: engine.without ?? engine.with })
-      }
-      for (let words = 0; words < 60 && !engine.with.ended; words++) {
-        engine.step()
-        look({ with: engine.with, without: engine.without ?? engine.with })
-      }
-    }
-  }
 
   test('with its norms, or with RMSNorm in their place, the model writes whole stories', () => {
     for (const changes of [{ off: [] }, { off: ALL, replacement: /** @type {const} */ ('rms') }]) {
-      const broken = stories
-        .map((story) => write({ ...story, ...changes }).texts[1])
+      const broken = seeds
+        .map((seed) => write({ seed, from: 0, ...changes }).texts.at(-1) ?? '')
         .filter((one) => !isWhole(one))
       assert.ok(broken.length <= 1, broken.join('\n'))
     }
   })
 
-  test('without norm 2 of block 1, without any, with only − μ, or with γ = 1 and β = 0 there is no story', () => {
-    /** @type {[number[], Settings['replacement']][]} */
-    const noisy = [
-      [[ONE], 'nothing'],
-      [ALL, 'nothing'],
-      [ALL, 'mean'],
-      [ALL, 'plain'],
-    ]
-    for (const [off, replacement] of noisy)
-      for (const story of stories) {
-        const engine = engineOf({ ...story, off, replacement })
+  test('without any norm, with only − μ, or with γ = 1 and β = 0 there is no story', () => {
+    for (const replacement of /** @type {const} */ (['nothing', 'mean', 'plain']))
+      for (const seed of seeds) {
+        const engine = engineOf({ seed, from: 0, off: ALL, replacement })
         for (let words = 0; words < 40; words++) engine.step()
         assert.ok(engine.without)
         assert.deepEqual(readStory(textOf(engine.without)), [], textOf(engine.without))
       }
   })
 
-  test('σ usually grows 8 to 60 times from the first norm to the last; after each it is between 0.5 and 1.7', () => {
-    /** @type {number[]} */
-    const factors = []
-    atEachWord({ off: [] }, (runs) => {
-      const widths = sigmas(runs.with, 'before')
-      factors.push(widths[NORMS - 1] / widths[0])
-      const after = sigmas(runs.with, 'after')
-      assert.ok(Math.min(...after) > 0.5 && Math.max(...after) < 1.7, String(after))
-    })
-    const usual = factors.filter((factor) => factor >= 8 && factor <= 60)
-    assert.ok(usual.length > 0.8 * factors.length, `${usual.length} of ${factors.length}`)
-    assert.ok(Math.min(...factors) > 1)
+  test('with γ = 1 and β = 0 it writes longer phrases than with only − μ', () => {
+    /** The pairs of words that also follow one another in stories. */
+    const known = new Set()
+    const random = randomFrom(1)
+    for (let story = 0; story < 500; story++) {
+      const ids = tokenizer.encode(writeStory(random).text)
+      ids.forEach((id, i) => known.add(`${ids[i - 1]} ${id}`))
+    }
+    const phrases = (/** @type {'mean' | 'plain'} */ replacement) => {
+      const pairs = seeds.flatMap((seed) => {
+        const engine = engineOf({ seed, from: 0, off: ALL, replacement })
+        for (let words = 0; words < 60; words++) engine.step()
+        const ids = engine.without?.ids.slice(6) ?? []
+        return ids.slice(1).map((id, i) => known.has(`${ids[i]} ${id}`))
+      })
+      return pairs.filter(Boolean).length / pairs.length
+    }
+    const [noise, some] = [phrases('mean'), phrases('plain')]
+    assert.ok(noise < 0.2 && some > 0.4, `${noise} and ${some} of the pairs of words`)
   })
 
-  test('without any norm each block makes the numbers wider, in the end more than 40 times as wide as with them', () => {
-    atEachWord({ off: ALL, replacement: 'nothing' }, (runs) => {
-      const after = sigmas(runs.without, 'after')
-      const blocks = after.filter((_, i) => i % 2 === 0)
-      assert.deepEqual(
-        blocks,
-        blocks.toSorted((a, b) => a - b),
-      )
-      if (runs.with.at !== runs.without.at) return // the story with norms has ended
-      const factor = after[NORMS - 1] / sigmas(runs.with, 'after')[NORMS - 1]
-      assert.ok(factor > 40, String(factor))
-    })
+  test('σ grows to between 1 and 25, and after each norm is between 0.5 and 1.7; without norms it ends above 50', () => {
+    for (const seed of seeds) {
+      const engine = engineOf({ seed, off: ALL, replacement: 'nothing' })
+      for (let words = 0; words < 60 && !engine.with.ended; words++) {
+        const width = sigmas(engine.with, 'before')
+        const after = sigmas(engine.with, 'after')
+        const said = `seed ${seed}, word ${engine.with.at}: ${width}`
+        assert.ok(width[NORMS - 1] > width[0] && width[NORMS - 1] > 1 && width[NORMS - 1] < 25, said)
+        assert.ok(Math.min(...after) > 0.5 && Math.max(...after) < 1.7, `${after}`)
+        const end = sigmas(/** @type {Engine['with']} */ (engine.without), 'before')[NORMS - 1]
+        assert.ok(end > 50 && end > 2 * width[NORMS - 1], `${said}, without ${end}`)
+        engine.step()
+      }
+    }
   })
 })
 
@@ -146,9 +135,9 @@ test('until the model is there, the page shows what it will write', async () => 
   )
   const { seed, from } = slice.defaults()
   assert.deepEqual([recording.seed, recording.from], [seed, from])
-  const shown = [recording.with, recording.without].map(({ texts }) => texts.join('').trim())
-  write().texts.forEach((text, i) => assert.ok(text.startsWith(shown[i]), shown[i]))
-  assert.notEqual(shown[0], shown[1])
+  const shown = recording.with.texts.join('').trim()
+  assert.ok(shown.length > 100 && write().texts[0].startsWith(shown), shown)
+  assert.equal(recording.with.step.rows.length, 2 * NORMS * model.embDim)
 })
 
 test('the norms that are off have one name, and in the address a short one', () => {
@@ -181,32 +170,31 @@ const texts = (page) => page.$$eval('#story .run', (all) => all.map((one) => one
  * @param {Page} page
  * @param {string[]} expected
  */
-async function assertWrites(page, [story, other]) {
+async function assertWrites(page, [story, other = '']) {
   const begins = other.slice(0, SURE)
   const condition = (/** @type {string[]} */ expected) => {
-    const [story, other] = [...document.querySelectorAll('#story .run')].map((one) => one.textContent?.trim())
-    return story === expected[0] && other?.startsWith(expected[1])
+    const texts = [...document.querySelectorAll('#story .run')].map((one) => one.textContent?.trim() ?? '')
+    const [story, other = ''] = texts
+    return story === expected[0] && other.startsWith(expected[1])
   }
   try {
     await waitInPage(page, `(${condition})(${JSON.stringify([story, begins])})`)
   } catch {
-    assert.deepEqual(await texts(page), [story, other])
+    assert.deepEqual(await texts(page), other ? [story, other] : [story])
   }
 }
 /** @param {Page} page @param {string} label */
 const press = (page, label) => click(page, `#story ::-p-xpath(.//button[normalize-space()="${label}"])`)
-/** @param {Page} page @param {string} value */
-const replace = (page, value) => page.select('#story select', value)
 const inAddress = (/** @type {Page} */ page, /** @type {string} */ part) =>
   waitInPage(page, `location.search.includes(${JSON.stringify(part)})`)
-/** Types the story's beginning. @param {Page} page @param {string} prompt */
-async function begin(page, prompt) {
-  await click(page, '#story .prompt', { count: 3 })
-  await page.keyboard.type(prompt)
-  await page.keyboard.press('Enter')
-}
+/** The norms whose switches are off, from 1. @param {Page} page */
+const switchedOff = (page) =>
+  page.$$eval('#story svg [role=switch]', (all) =>
+    all.flatMap((one, i) => (one.ariaChecked === 'true' ? [] : [i + 1])),
+  )
+const ALL_NORMS = '#story .controls [role=switch]'
 
-describe('a story without it', { concurrency: 2 }, () => {
+describe('inside a GPT', { concurrency: 2 }, () => {
   for (const name of BROWSERS) {
     describe(name, { skip: skipped[name], concurrency: 1 }, () => {
       /** @type {string} */
@@ -225,64 +213,59 @@ describe('a story without it', { concurrency: 2 }, () => {
           features: name === 'chrome' ? READERS[1] : {},
         })
 
-      test('with reduced motion both texts are there at once, and how wide the numbers are', async () => {
-        for (const off of [[ONE], ALL]) {
-          const { page, complaints, foreign } = await still(off === ALL ? '&story.off=all' : '')
+      test('with reduced motion both texts are there at once, and how wide the row is', async () => {
+        for (const off of [[], [2], ALL]) {
+          const { page, complaints, foreign } = await still(off.length ? `&story.off=${off}` : '')
           const expected = write({ off })
           await assertWrites(page, expected.texts)
           const shown = await page.$$eval('#story .sigma', (all) => all.map((one) => Number(one.textContent)))
-          const [widths] = expected.widths
-          assert.ok(
-            widths.every((width, i) => Math.abs(shown[i] - width) <= 0.006),
-            `${shown}, expected ${widths}`,
-          )
+          // Two builds round differently, which in the end makes a noisy text another one.
+          if (!off.length)
+            expected.widths.forEach((width, i) => near(shown[i], width, 0.006 * Math.max(1, width)))
+          assert.equal(shown.length, 2 * NORMS)
           assert.deepEqual([...complaints, ...foreign], [])
           await page.close()
         }
       })
 
-      test('a beginning is typed, or refused beside its field; with all norms on both texts are the same', async () => {
-        const { page } = await still('')
-        const [, , prompt] = BEGINNINGS
-        await begin(page, prompt)
-        await assertWrites(page, write({ prompt, from: 0 }).texts)
-        await begin(page, 'She said')
-        await waitInPage(page, () =>
-          /begins with “She”\.\s+Try “Once/.test(document.querySelector('#story-refused')?.textContent ?? ''),
-        )
-        assert.equal(await page.$eval('#story .prompt', (input) => Object(input).value), prompt)
-        await press(page, `all ${NORMS} norms on`)
-        const { texts } = write({ prompt, off: [] })
-        assert.equal(texts[0], texts[1])
-        await assertWrites(page, texts)
-        await page.close()
-      })
-
-      test('of two beginnings that are given at once the last one is written, and stays', async () => {
-        const { page } = await still('')
-        const [, first, last] = BEGINNINGS
-        await assertWrites(page, write().texts)
-        const values = await page.evaluate(
-          async (prompts) => {
-            const field = /** @type {HTMLInputElement} */ (document.querySelector('#story .prompt'))
-            const values = new Set()
-            for (const value of prompts)
-              Object.assign(field, { value }).dispatchEvent(new Event('change', { bubbles: true }))
-            for (let i = 0; i < 60; i++) {
-              await new Promise((resolve) => requestAnimationFrame(resolve))
-              values.add(field.value)
-            }
-            return [...values]
-          },
-          [first, last],
-        )
-        assert.deepEqual(values, [last])
-        await assertWrites(page, write({ prompt: last, from: 0 }).texts)
-        await page.close()
+      test('the axis has every number of the row, and a number is followed through every norm', async () => {
+        for (const off of ['', '&story.off=all']) {
+          const { page } = await still(off)
+          await waitInPage(page, () => document.querySelector('#story .controls .note') === null)
+          const { places, ends } = await page.evaluate(() => {
+            const all = [...document.querySelectorAll('#story .strokes')]
+            const places = all.map((one) =>
+              (one.getAttribute('d')?.match(/M[-\d]+/g) ?? []).map((at) => at.slice(1)),
+            )
+            const lines = [...document.querySelectorAll('#story line')].map((one) =>
+              Number(one.getAttribute('x1')),
+            )
+            return { places, ends: [Math.min(...lines), Math.max(...lines)] }
+          })
+          assert.equal(places.length, 2 * NORMS)
+          for (const row of places) {
+            assert.equal(row.length, model.embDim)
+            for (const at of row.map(Number)) assert.ok(at > ends[0] && at < ends[1], `${at} of ${ends}`)
+          }
+          await hover(page, '#story .way svg', ({ left, top, width }) => ({
+            x: left + 0.62 * width,
+            y: top + 20,
+          }))
+          assert.match(
+            await text(page, '#story .figure > .note'),
+            /^Number \d+ of “.+”, norm 1 of block 1: −?[\d.e−]+ before, −?[\d.e−]+ after\.$/,
+          )
+          const points = await page.$eval(
+            '#story .followed',
+            (one) => one.getAttribute('d')?.split('L').length,
+          )
+          assert.equal(points, 2 * NORMS)
+          await page.close()
+        }
       })
 
       test('the switch acts from the word that is written, and a link leads to both texts', async () => {
-        const { page } = await moving('&story.off=none')
+        const { page } = await moving('')
         // The model has written more than the recording has, and the story has not ended. The page itself
         // presses the button and looks at the texts, so that it is in time on a busy machine, too.
         await page.evaluate(() => {
@@ -291,8 +274,7 @@ describe('a story without it', { concurrency: 2 }, () => {
             const [run, other] = document.querySelectorAll('#story .run')
             const length = run?.textContent?.trim().length ?? 0
             if (!isPressed && length >= 200 && length <= 400) {
-              const buttons = [...document.querySelectorAll('#story button')]
-              const off = buttons.find(({ textContent }) => textContent?.trim() === 'all off')
+              const off = document.querySelector('#story .controls [role=switch]')
               if (off instanceof HTMLElement) off.click()
               isPressed = true
             }
@@ -321,72 +303,39 @@ describe('a story without it', { concurrency: 2 }, () => {
         await page.close()
       })
 
-      test('each guess switches, and its answer moves nothing', async () => {
-        for (const [query, guess, expected] of [
-          ['', 'ever wider', 'story.off=all'],
-          ['&story.all=yes', '÷ deviation', 'story.replacement=mean'],
-        ]) {
-          const { page } = await moving(query, { width: 1280, height: 720 })
-          const top = () => page.$eval('#story .figure', (one) => Object(one).offsetTop)
-          const before = await top()
-          await press(page, guess)
-          await inAddress(page, expected)
-          assert.match(await text(page, '#story .answer'), new RegExp(`^Yes: ${guess}\\. `))
-          assert.equal(await top(), before)
-          await page.close()
-        }
+      test('the guess switches all norms off', async () => {
+        const { page } = await moving('', { width: 1280, height: 720 })
+        await press(page, 'as wide')
+        await inAddress(page, 'story.off=all')
+        assert.match(await text(page, '#story .answer'), /^Not quite: much wider\. /)
+        assert.deepEqual(await switchedOff(page), ALL)
+        await page.close()
       })
 
-      test('every norm has a switch, in the same state; what stands in its place is chosen', async () => {
+      test('every norm has a switch, for the mouse and for keys; what stands in its place is chosen', async () => {
         const { page, complaints } = await still('')
         await assertWrites(page, write().texts)
-        await press(page, 'Show all nine')
-        await inAddress(page, 'story.all=yes')
-        const states = () =>
-          page.$$eval('#story [role=switch]', (all) =>
-            all.flatMap((one, i) => (one.ariaChecked === 'true' ? [] : [i + 1])),
-          )
-        assert.deepEqual(await states(), [ONE])
-        await press(page, 'norm 1 of block 4')
-        assert.deepEqual(await states(), [ONE, 7])
-        await inAddress(page, 'story.off=2,7')
-        await press(page, 'all off')
-        assert.deepEqual(await states(), ALL)
+        await click(page, '#story [aria-label="norm 1 of block 4"]')
+        assert.deepEqual(await switchedOff(page), [7])
+        await page.keyboard.press('ArrowUp')
+        await page.keyboard.press('ArrowUp')
+        await page.keyboard.press('Enter')
+        assert.deepEqual(await switchedOff(page), [5, 7])
+        await inAddress(page, 'story.off=5,7')
+        await click(page, ALL_NORMS)
+        assert.deepEqual(await switchedOff(page), [])
+        await click(page, ALL_NORMS)
+        assert.deepEqual(await switchedOff(page), ALL)
         for (const replacement of /** @type {(keyof typeof REPLACEMENTS)[]} */ (Object.keys(REPLACEMENTS))) {
-          await replace(page, replacement)
+          await page.select('#story select', replacement)
           await waitInPage(
             page,
-            `document.querySelectorAll('#story .title')[1].textContent.includes(${JSON.stringify(saysOf(replacement, ALL, NORMS))})`,
+            `document.querySelectorAll('#story .title')[1]?.textContent.includes(${JSON.stringify(saysOf(replacement, ALL, NORMS))})`,
           )
           const from = await page.evaluate(() => new URLSearchParams(location.search).get('story.from'))
           await assertWrites(page, write({ off: ALL, replacement, from: Number(from ?? 10) }).texts)
         }
-        await press(page, 'Show the story only')
-        await press(page, 'all off') // now means that they are left out
-        await waitInPage(page, () => !location.search.includes('replacement'))
         assert.deepEqual(complaints, [])
-        await page.close()
-      })
-
-      test('back to a word: its numbers at the norm that keys choose', async () => {
-        const { page } = await still('&story.all=yes&story.off=none')
-        const engine = engineOf({ off: [] })
-        while (!engine.ended) engine.step()
-        await assertWrites(page, [textOf(engine.with), textOf(engine.with)])
-        engine.goTo(13)
-        await page.$eval('#story input[type=range]', (input) => {
-          Object(input).value = 13
-          input.dispatchEvent(new Event('input', { bubbles: true }))
-        })
-        await assertWrites(page, Array(2).fill(tokenizer.decode(engine.with.ids.slice(1, 14)).trim()))
-        await focus(page, '#story .strips')
-        await page.keyboard.press('ArrowUp')
-        await inAddress(page, 'story.norm=6')
-        const { before, after } = deviationsOf(/** @type {any} */ (engine.with.step), 5)
-        assert.equal(
-          await page.$eval('#story .strips', (one) => one.ariaValueText),
-          `norm 2 of block 3, on: σ ${before.toFixed(2)} before, ${after.toFixed(2)} after`,
-        )
         await page.close()
       })
 
@@ -412,19 +361,6 @@ describe('a story without it', { concurrency: 2 }, () => {
         await last('pause')
         await push(0)
         await last('play')
-        await page.close()
-      })
-
-      test('on a phone the switch and both texts are on one screen', async () => {
-        const { page } = await moving('', { width: 360, height: 740 })
-        await get(page, '#story .run')
-        const [top, bottom] = await page.evaluate(() => {
-          const boxes = ['.switch', '.run.without'].map((one) =>
-            document.querySelector(`#story ${one}`)?.getBoundingClientRect(),
-          )
-          return [boxes[0]?.top ?? NaN, boxes[1]?.bottom ?? NaN]
-        })
-        assert.ok(bottom - top <= 740, `${bottom - top} pixels`)
         await page.close()
       })
     })

@@ -1,8 +1,5 @@
-// What two sections show until their model is here: each imports its recording, which is computed while the
-// page is built.
-//
-//   recording:transformer-block   one token's numbers before and after each norm
-//   recording:story               the beginning of a story, with all norms and with one left out
+// recording:story, what “Inside a GPT” shows until its model is here: the beginning of a story. It is computed
+// while the page is built.
 
 import { readFileSync } from 'node:fs'
 
@@ -26,43 +23,29 @@ function sourceOf(report) {
 /** @returns {Promise<Record<string, string>>} the value of each recording, as JavaScript; the package is loaded */
 export async function record() {
   // The page's modules, as tsc has written them before Vite builds the page.
-  const [{ GPTModel }, { tokenizerOf }, { pass }, { Engine }, { snapshot }, block, story] = await Promise.all(
-    [
-      import('gpt-layers'),
-      import('../../build/demo/words.js'),
-      import('../../build/demo/sections/transformer-block/compute.js'),
-      import('../../build/demo/writer/engine.js'),
-      import('../../build/demo/writer/report.js'),
-      import('../../build/demo/sections/transformer-block/slice.js'),
-      import('../../build/demo/sections/story/slice.js'),
-    ],
-  )
+  const [{ GPTModel }, { tokenizerOf }, { Engine }, { snapshot }, story] = await Promise.all([
+    import('gpt-layers'),
+    import('../../build/demo/words.js'),
+    import('../../build/demo/writer/engine.js'),
+    import('../../build/demo/writer/report.js'),
+    import('../../build/demo/sections/story/slice.js'),
+  ])
   const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', stories), 'utf8')))
   const model = await GPTModel.fromPretrained(readFileSync(new URL('model.safetensors', stories)))
 
-  const norms = pass(model, [tokenizer.start, ...tokenizer.encode(block.SENTENCE)], 'pre')
-  const { token } = block.default.defaults()
-  const side = (/** @type {typeof norms[0]['before']} */ { rows, mean, variance }) => ({
-    values: rows[token].map(round),
-    stats: { mean: round(mean[token]), variance: round(variance[token]) },
-  })
-
   const { off, ...settings } = story.default.defaults()
   const engine = new Engine({ model, tokenizer })
-  const { ALL, TEMPERATURE } = story
-  engine.set({ ...settings, temperature: TEMPERATURE, off: ALL.map((number) => off.includes(number)) })
+  const { ALL, PROMPT, TEMPERATURE } = story
+  engine.set({
+    ...settings,
+    prompt: PROMPT,
+    temperature: TEMPERATURE,
+    off: ALL.map((number) => off.includes(number)),
+  })
   while (engine.with.at - engine.promptLength + 1 < WORDS) engine.step()
   const report = snapshot(engine)
-  // The recording leaves out what is not shown of it.
-  for (const run of [report.with, report.without])
-    if (run) Object.assign(run.step, { rows: new Float32Array(), top: [] })
-  return {
-    'transformer-block': JSON.stringify({
-      token,
-      norms: norms.map(({ before, after }) => ({ before: side(before), after: side(after) })),
-    }),
-    story: sourceOf(report),
-  }
+  report.with.step.top = [] // is not shown
+  return { story: sourceOf(report) }
 }
 
 async function loadAndRecord() {

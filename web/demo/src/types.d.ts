@@ -14,11 +14,6 @@ declare module '*.tex' {
 }
 
 /** What a section shows until its model is here; see recordings.js. */
-declare module 'recording:transformer-block' {
-  type Side = { values: number[]; stats: { mean: number; variance: number } }
-  const recording: { token: number; norms: { before: Side; after: Side }[] }
-  export default recording
-}
 declare module 'recording:story' {
   const recording: import('./writer/report.ts').Report
   export default recording

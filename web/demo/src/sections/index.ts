@@ -13,7 +13,7 @@ export interface Section {
   /** Also the section's anchor, and the prefix of its names in the address. */
   id: SectionId
   title: string
-  /** What it shows, in a sentence: for the contents and the end of the page. */
+  /** What to remember of it, in a sentence or two: for the end of the page. */
   says?: string
   /** The slices of the state that an embed shows and a reset sets back; by default its own. */
   state?: readonly SliceId[]
@@ -37,13 +37,6 @@ export const sections: readonly Section[] = [
     component: Opening,
   },
   {
-    id: 'story',
-    title: 'A story without it',
-    says: 'Without its norms, a GPT that was trained with them babbles.',
-    heights: [633, 1149],
-    load: () => import('./story/Story.svelte'),
-  },
-  {
     id: 'worked-example',
     title: 'How it is computed',
     says: 'Layer norm subtracts a row’s mean and divides by its deviation: mean 0, variance almost 1.',
@@ -52,10 +45,17 @@ export const sections: readonly Section[] = [
     load: () => import('./worked-example/WorkedExample.svelte'),
   },
   {
+    id: 'story',
+    title: 'Inside a GPT',
+    says: 'A GPT has two norms in each block and one after the last: the small GPT-2 has 25. Without them, one that was trained with them babbles.',
+    heights: [617, 1257],
+    load: () => import('./story/Story.svelte'),
+  },
+  {
     id: 'training',
     title: 'Why it’s needed',
     says: 'With small steps a small GPT learns also without norms; with large steps, from three blocks on, only with them.',
-    heights: [462, 1005],
+    heights: [524, 1085],
     load: () => import('./training/Training.svelte'),
   },
   {
@@ -71,13 +71,6 @@ export const sections: readonly Section[] = [
     says: 'A learned scale γ and shift β then give each feature the size that the next layer needs.',
     heights: [517, 1138],
     load: () => import('./scale-and-shift/ScaleAndShift.svelte'),
-  },
-  {
-    id: 'transformer-block',
-    title: 'Where it sits in GPT',
-    says: 'The small GPT-2 has 25 norms: two in each of its 12 blocks, and one after the last.',
-    heights: [628, 1416],
-    load: () => import('./transformer-block/TransformerBlock.svelte'),
   },
   {
     id: 'batch-norm',

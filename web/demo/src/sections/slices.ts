@@ -8,7 +8,6 @@ import opening from './opening/slice.ts'
 import scaleAndShift from './scale-and-shift/slice.ts'
 import story from './story/slice.ts'
 import training from './training/slice.ts'
-import transformerBlock from './transformer-block/slice.ts'
 import workedExample from './worked-example/slice.ts'
 
 /** The page's state: what several sections share, and each section's own slice, by the section's id. */
@@ -20,7 +19,6 @@ export const slices = {
   training,
   'half-precision': halfPrecision,
   'scale-and-shift': scaleAndShift,
-  'transformer-block': transformerBlock,
   'batch-norm': batchNorm,
 }
 

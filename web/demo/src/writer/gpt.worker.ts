@@ -4,7 +4,6 @@ import { proxy } from 'comlink'
 import { loadPackage } from '../load.ts'
 import { expose } from '../remote.ts'
 import { nextWord } from '../sections/scale-and-shift/compute.ts'
-import { pass } from '../sections/transformer-block/compute.ts'
 import { loadStories, tokenizer } from '../stories.ts'
 import type { EngineParts } from './engine.ts'
 import type { Report } from './report.ts'
@@ -52,12 +51,6 @@ const gpt = {
 
   async nextWord(ids: number[], scale?: number) {
     return nextWord((await parts()).model, ids, scale)
-  },
-
-  /** Of the model as it is, and of the same layers with the norms after the sums. */
-  async passes(ids: number[]) {
-    const { model } = await parts()
-    return { pre: pass(model, ids, 'pre'), post: pass(model, ids, 'post') }
   },
 }
 expose(gpt)

@@ -40,7 +40,7 @@ export const TASKS: readonly Task[] = [
     why: 'All of its row, which has five features; all of its column, which has four samples.',
   },
   {
-    id: 'transformer-block',
+    id: 'story',
     does: 'Count the norms in the figure.',
     asks: 'GPT-2 medium has 24 blocks. How many norms has it?',
     answer: '49',
