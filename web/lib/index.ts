@@ -144,8 +144,7 @@ export { type CrossEntropyOptions, crossEntropy } from './losses/crossentropy.ts
 export { type MSEOptions, mse } from './losses/mse.ts'
 export type { LossReduction } from './losses/loss.ts'
 
-export { type AdamOptions, Adam } from './optim/adam.ts'
-export { type AdamWOptions, AdamW } from './optim/adamw.ts'
+export { type AdamOptions, type AdamWOptions, Adam, AdamW } from './optim/adam.ts'
 export { type ClipOptions, clipGradNorm } from './optim/clip.ts'
 export { type CosineOptions, cosineWithWarmup } from './optim/cosine.ts'
 export type { GivenGroup, ParamGroup } from './optim/groups.ts'

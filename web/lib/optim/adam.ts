@@ -1,6 +1,7 @@
 import type { Tensor } from '../tensor/tensor.ts'
 import {
   checkArray,
+  checkConstructor,
   checkInteger,
   checkNonNegative,
   checkNumber,
@@ -31,6 +32,11 @@ export interface AdamOptions {
   weightDecay?: number
 }
 
+export interface AdamWOptions extends AdamOptions {
+  /** each step multiplies w by 1 - lr · weightDecay; 0.01 by default */
+  weightDecay?: number
+}
+
 /**
  * Adam, as torch.optim.Adam.
  * Source: Kingma, Ba 2014, arXiv:1412.6980, algorithm 1.
@@ -57,12 +63,8 @@ export class Adam extends Optimizer<All<AdamOptions>> {
    */
   constructor(parameters: readonly Tensor[] | readonly GivenGroup<AdamOptions>[], options?: AdamOptions) {
     nameMethods(new.target)
-    const defaults: All<AdamOptions> = {
-      lr: 1e-3,
-      betas: [0.9, 0.999],
-      eps: 1e-8,
-      weightDecay: new.target.decay.weightDecay,
-    }
+    const { weightDecay } = new.target.decay
+    const defaults: All<AdamOptions> = { lr: 1e-3, betas: [0.9, 0.999], eps: 1e-8, weightDecay }
     super(
       parameters,
       named(new.target.name, arguments, 2, () => checkOptions(options, defaults)),
@@ -84,17 +86,15 @@ export class Adam extends Optimizer<All<AdamOptions>> {
   }
 
   /** @internal */
-  protected override stateShapes({ shape }: Tensor, _options: AdamOptions) {
-    return { step: [], exp_avg: shape, exp_avg_sq: shape }
+  static override checkState(name: string, values: Float32Array): void {
+    if (name.endsWith('.step')) checkInteger(name, values[0], 0, MAX_STEP)
+    const negative = name.endsWith('.exp_avg_sq') ? values.find((v) => v < 0) : undefined
+    if (negative !== undefined) throw fail('VALUE', name, 'have no negative element', negative)
   }
 
   /** @internal */
-  static override checkState(name: string, values: Float32Array): void {
-    if (name.endsWith('.step')) checkInteger(name, values[0], 0, MAX_STEP)
-    if (name.endsWith('.exp_avg_sq') && values.some((v) => v < 0)) {
-      const given = values.find((v) => v < 0)
-      throw fail('VALUE', name, 'have no negative element', given)
-    }
+  protected override stateShapes({ shape }: Tensor, _options: AdamOptions) {
+    return { step: [], exp_avg: shape, exp_avg_sq: shape }
   }
 
   /** @internal */
@@ -106,20 +106,40 @@ export class Adam extends Optimizer<All<AdamOptions>> {
   ): void {
     const t = step.item() + 1
     step.data[0] = t
-    run('gpt_adam_step', [
-      parameter,
-      mean,
-      square,
-      grad,
-      parameter.size,
-      lr,
-      ...betas,
-      eps,
-      weightDecay,
-      1 - power(betas[0], t),
-      1 - power(betas[1], t),
-      (this.constructor as typeof Adam).decay.isDecoupled,
-    ])
+    const corrections = betas.map((beta) => 1 - power(beta, t))
+    const { isDecoupled } = (this.constructor as typeof Adam).decay
+    const options = [lr, ...betas, eps, weightDecay, ...corrections, isDecoupled]
+    run('gpt_adam_step', [parameter, mean, square, grad, parameter.size, ...options])
+  }
+}
+
+/**
+ * Adam with decoupled weight decay, as torch.optim.AdamW.
+ * Source: Loshchilov, Hutter 2019, arXiv:1711.05101, algorithm 2.
+ *
+ * As Adam, but weightDecay is no part of the gradient g and its means m and v:
+ *
+ *     w = (1 - lr · weightDecay) · w - lr · (m / (1 - beta1^t)) / (√(v / (1 - beta2^t)) + eps)
+ */
+export class AdamW extends Adam {
+  /** @internal */
+  static override readonly ownName: string = 'AdamW'
+
+  /** @internal */
+  static override readonly decay = { weightDecay: 0.01, isDecoupled: true }
+
+  /**
+   * @param parameters such as `model.parameters()`, or an array of groups; each parameter may occur once
+   * @example new AdamW(model.parameters(), { lr: 3e-4 })
+   * @example
+   * const parameters = model.parameters()
+   * const matrices = parameters.filter(({ shape }) => shape.length >= 2)
+   * const others = parameters.filter(({ shape }) => shape.length < 2)
+   * new AdamW([{ params: matrices, weightDecay: 0.1 }, { params: others, weightDecay: 0 }], { lr: 6e-4 })
+   */
+  constructor(parameters: readonly Tensor[] | readonly GivenGroup<AdamWOptions>[], options?: AdamWOptions) {
+    checkConstructor(new.target, arguments, 2)
+    super(parameters, options)
   }
 }
 

@@ -13,6 +13,14 @@ import { type GivenGroup, type ParamGroup, gradientOf, makeGroups } from './grou
  */
 export type OptimizerState = Record<string, Tensor>
 
+/** What an optimizer knows of a parameter. */
+interface Place<Options> {
+  parameter: Tensor
+  group: ParamGroup<Options>
+  /** null before its first step */
+  state: OptimizerState | null
+}
+
 export interface Optimizer<Options extends { lr: number } = { lr: number }> extends Disposes {}
 
 /**
@@ -39,10 +47,7 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
 
   // Private, so that printing an optimizer does not print the parameters.
   #groups: readonly ParamGroup<Options>[]
-  /** Every parameter, in order, and its group. */
-  #places: readonly { parameter: Tensor; group: ParamGroup<Options> }[]
-  /** A parameter has a state from its first step on. */
-  #states: Map<Tensor, OptimizerState> = new Map()
+  #places: readonly Place<Options>[]
 
   /**
    * @param parameters an array of parameters, or of groups such as `{ params: [...], lr: 1e-4 }`; at least
@@ -55,7 +60,9 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
     try {
       const groups = makeGroups(parameters, defaults)
       this.#groups = Object.freeze(groups)
-      this.#places = groups.flatMap((group) => group.params.map((parameter) => ({ parameter, group })))
+      this.#places = groups.flatMap((group) =>
+        group.params.map((parameter) => ({ parameter, group, state: null })),
+      )
       if (this.#places.length === 0) throw fail('VALUE', 'parameters', 'have at least one Tensor', 'none')
       this.#checkOptions()
     } catch (error) {
@@ -111,30 +118,31 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
    */
   step(): void {
     this.#checkOptions()
-    const due = this.#places.flatMap(({ parameter, group }, i) => {
-      const grad = gradientOf(parameter, i)
-      return grad === null ? [] : [{ parameter, group, grad }]
+    const due = this.#places.flatMap((place, i) => {
+      const grad = gradientOf(place.parameter, i)
+      return grad === null ? [] : [{ place, grad }]
     })
     if (due.length === 0) {
       const expected = 'have a gradient: call loss.backward() first'
       throw fail('VALUE', `at least one of ${this.#places.length} parameters`, expected)
     }
     // The user may have disposed or changed what stateDict returned.
-    this.#places.forEach(({ parameter }, i) => {
-      for (const [key, tensor] of Object.entries(this.#states.get(parameter) ?? {})) {
+    this.#places.forEach(({ state }, i) => {
+      for (const [key, tensor] of Object.entries(state ?? {})) {
         if (!tensor.disposed && tensor.shape.length > 0) continue
         const name = `state.${i}.${key}`
         this.#Class.checkState(name, checkTensor(name, tensor).data)
       }
     })
-    const added = this.#newStates(due.filter(({ parameter, group }) => this.#lacksState(parameter, group)))
-    for (const [parameter, state] of added) this.#states.set(parameter, state)
+    const added = due.map(({ place }) => place).filter((place) => this.#lacksState(place))
+    this.#newStates(added).forEach((state, i) => (added[i].state = state))
     withoutTape(() => {
-      for (const { parameter, group, grad } of due) {
-        const options = { ...group, isFirst: added.has(parameter) }
+      for (const { place, grad } of due) {
+        const { parameter, group, state } = place
+        const options = { ...group, isFirst: added.includes(place) }
         temporary(() => {
           if (this.#isOfUser) addKeeper(this)
-          const result: unknown = this.update(parameter, grad, this.#states.get(parameter) ?? {}, options)
+          const result: unknown = this.update(parameter, grad, state ?? {}, options)
           if (result instanceof Promise) throw fail('TYPE', 'update', 'return at once', describe(result))
         })
         parameter.changed()
@@ -143,9 +151,9 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
   }
 
   /** Whether a parameter had no step yet, or none that needed a state: SGD's momentum may have been 0. */
-  #lacksState(parameter: Tensor, group: ParamGroup<Options>): boolean {
-    const state = this.#states.get(parameter)
-    return !state || Object.keys(this.stateShapes(parameter, group)).some((key) => !Object.hasOwn(state, key))
+  #lacksState({ parameter, group, state }: Place<Options>): boolean {
+    if (state === null) return true
+    return Object.keys(this.stateShapes(parameter, group)).some((key) => !Object.hasOwn(state, key))
   }
 
   /** Frees the gradients of the parameters: `.grad` is null again. */
@@ -162,10 +170,11 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
    * @example const bytes = gpt.saveSafetensors(new gpt.AdamW(model.parameters()).stateDict())
    */
   stateDict(): Record<string, Tensor> {
-    const own = this.#stateTensors().flatMap(({ parameter, key, name }): [string, Tensor][] => {
-      const state = this.#states.get(parameter)
-      return state && Object.hasOwn(state, key) ? [[name, state[key]]] : []
-    })
+    const own = this.#places.flatMap((place, i) =>
+      this.#tensorsOf(place, i).flatMap(({ key, name }): [string, Tensor][] =>
+        place.state && Object.hasOwn(place.state, key) ? [[name, place.state[key]]] : [],
+      ),
+    )
     return Object.fromEntries(own)
   }
 
@@ -184,26 +193,27 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
    */
   loadStateDict(dict: Record<string, Tensor>): void {
     const given = checkObject('dict', dict)
-    const known = this.#stateTensors()
+    const tensors = this.#places.map((place, i) => this.#tensorsOf(place, i))
     checkNames(
       Object.keys(given),
-      known.map(({ name }) => name),
+      tensors.flat().map(({ name }) => name),
     )
-    // All of a parameter's tensors, or none: a parameter that had no step has no state.
-    const stepped = new Set(
-      known.filter(({ name }) => Object.hasOwn(given, name)).map(({ parameter }) => parameter),
-    )
-    const values = known
-      .filter(({ parameter }) => stepped.has(parameter))
-      .map(({ parameter, key, name, shape }) => {
+    const read = tensors.flatMap((ofOne, i) => {
+      // All of a parameter's tensors, or none: a parameter that had no step has no state.
+      if (!ofOne.some(({ name }) => Object.hasOwn(given, name))) return []
+      const values = ofOne.map(({ key, name, shape }) => {
         const data = checkTensorOf(name, given[name], shape).data.slice() // it may be our own state
         this.#Class.checkState(name, data)
-        return { parameter, key, data }
+        return { key, data }
       })
-    const states = this.#newStates(this.#places.filter(({ parameter }) => stepped.has(parameter)))
-    for (const { parameter, key, data } of values) states.get(parameter)?.[key].data.set(data)
+      return [{ place: this.#places[i], values }]
+    })
+    const states = this.#newStates(read.map(({ place }) => place))
     this.dispose()
-    this.#states = states
+    read.forEach(({ place, values }, i) => {
+      place.state = states[i]
+      for (const { key, data } of values) states[i][key].data.set(data)
+    })
   }
 
   /** @returns such as `AdamW(148 parameters, lr=0.0003)`; with two groups of other rates, `lr=0.0003, 0.0001` */
@@ -218,10 +228,10 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
 
   /** Frees the state, not the parameters. The next step begins with a new state. */
   dispose(): void {
-    for (const state of this.#states.values()) {
-      for (const tensor of Object.values(state)) tensor.dispose()
+    for (const place of this.#places) {
+      for (const tensor of Object.values(place.state ?? {})) tensor.dispose()
+      place.state = null
     }
-    this.#states = new Map()
   }
 
   // See Tensor's.
@@ -295,31 +305,22 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
     return [...new Set(this.#groups.map(({ lr }) => lr))]
   }
 
-  /** Every tensor that the state has once all parameters had a step. */
-  #stateTensors(): { parameter: Tensor; key: string; name: string; shape: readonly number[] }[] {
-    return this.#places.flatMap(({ parameter, group }, i) =>
-      Object.entries(this.stateShapes(parameter, group)).map(([key, shape]) => ({
-        parameter,
-        key,
-        name: `state.${i}.${key}`,
-        shape,
-      })),
-    )
+  /** The tensors that the state of parameter i has, by their keys and by their names in a state dict. */
+  #tensorsOf({ parameter, group }: Place<Options>, i: number) {
+    return Object.entries(this.stateShapes(parameter, group)).map(([key, shape]) => ({
+      key,
+      name: `state.${i}.${key}`,
+      shape,
+    }))
   }
 
-  /** A state of zeros for each parameter, or for none of them where memory does not suffice. */
-  #newStates(places: { parameter: Tensor; group: Options }[]): Map<Tensor, OptimizerState> {
-    // No scope owns a state, and all are made or none.
-    const make = (): Map<Tensor, OptimizerState> => {
-      const states: Map<Tensor, OptimizerState> = new Map()
-      for (const { parameter, group } of places) {
-        const shapes = Object.entries(this.stateShapes(parameter, group))
-        const zeros = shapes.map(([key, shape]) => [key, Tensor.zeros(shape)])
-        states.set(parameter, Object.fromEntries(zeros))
-      }
-      return states
-    }
-    return withoutScope(() => temporary(make))
+  /** @returns zeros for each parameter. No scope owns them; where memory does not suffice for all, none is made */
+  #newStates(places: readonly Place<Options>[]): OptimizerState[] {
+    const make = ({ parameter, group }: Place<Options>): OptimizerState =>
+      Object.fromEntries(
+        Object.entries(this.stateShapes(parameter, group)).map(([key, shape]) => [key, Tensor.zeros(shape)]),
+      )
+    return withoutScope(() => temporary(() => places.map(make)))
   }
 }
 
