@@ -50,28 +50,29 @@ export function layerNorm(
     const sizes = checkSizes('shape', shape)
     const { eps } = checkOptions(options, { eps: 1e-5 })
     checkNonNegativeFloat32('eps', eps)
-    checkRowsOf(x, sizes, 'shape')
+    const rows = checkRowsOf(x, sizes, 'shape')
     const scale = checkOptional('weight', weight ?? null, sizes)
     const shift = checkOptional('bias', bias ?? null, sizes)
-    return normalize(x, sizes, scale, shift, eps)
+    return normalize(x, rows, sizes, scale, shift, eps)
   })
 }
 
 /**
  * @param x [..., ...shape]
+ * @param rows how many tensors of this shape
  * @param scale of this shape; null for ones
  * @param shift of this shape; null for zeros
  */
 function normalize(
   x: Tensor,
+  rows: number,
   shape: readonly number[],
   scale: Tensor | null,
   shift: Tensor | null,
   eps: number,
 ): Tensor {
-  if (scale === null) return temporary(() => normalize(x, shape, ones(shape), shift, eps))
+  if (scale === null) return temporary(() => normalize(x, rows, shape, ones(shape), shift, eps))
   const cols = scale.size
-  const rows = x.size / cols
   const y = Tensor.empty(x.shape)
   const keeps = records(x, scale, shift)
   const mean = keeps ? Tensor.empty([rows]) : null
@@ -147,9 +148,9 @@ export class LayerNorm extends Module {
    */
   override forward(x: Tensor): Tensor {
     const { normalizedShape, eps } = this
-    checkRowsOf(x, normalizedShape, 'embDim')
+    const rows = checkRowsOf(x, normalizedShape, 'embDim')
     const scale = checkOptional('scale', this.scale, normalizedShape)
     const shift = checkOptional('shift', this.shift, normalizedShape)
-    return normalize(x, normalizedShape, scale, shift, eps)
+    return normalize(x, rows, normalizedShape, scale, shift, eps)
   }
 }

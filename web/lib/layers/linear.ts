@@ -5,7 +5,7 @@ import { type FunctionName, run, SCRATCH } from '../runtime/runtime.ts'
 import { temporary } from '../runtime/scope.ts'
 import { checkOptional, checkRows, checkTensor, checkTensorOf } from '../tensor/check.ts'
 import { type Matrix, asMatrix, int8Of, Int8Weight, isByDot } from '../tensor/int8weight.ts'
-import { leading, sizeOf } from '../tensor/shape.ts'
+import { leading } from '../tensor/shape.ts'
 import { record, recordKernel } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { Module } from './module.ts'
@@ -46,10 +46,6 @@ const CONV1D: Kind = {
   },
 }
 
-/** @param shape of the weight */
-const sizesOf = ([rows, cols]: readonly number[], { isTransposed }: Kind) =>
-  isTransposed ? { inputs: rows, outputs: cols } : { inputs: cols, outputs: rows }
-
 /**
  * y = x · weightᵀ + bias, as torch's F.linear: the layer Linear with parameters of your own.
  *
@@ -65,8 +61,8 @@ export function linear(x: Tensor, weight: Tensor, bias?: Tensor | null): Tensor 
     const { shape } = checkTensor('weight', weight)
     if (shape.length !== 2) throw fail('SHAPE', 'weight', 'have shape [out, in]', shape)
     const [outputs, inputs] = shape
-    checkRows(x, inputs, "the weight's in")
-    return affine(x, weight, checkOptional('bias', bias ?? null, [outputs]), LINEAR)
+    const rows = checkRows(x, inputs, "the weight's in")
+    return affine(x, weight, checkOptional('bias', bias ?? null, [outputs]), [rows, inputs, outputs], LINEAR)
   })
 }
 
@@ -74,13 +70,17 @@ export function linear(x: Tensor, weight: Tensor, bias?: Tensor | null): Tensor 
  * y = x · W + bias, on the tape.
  *
  * @param x [..., inputs]
+ * @param sizes rows, inputs, outputs
  * @returns [..., outputs]
  */
-function affine(x: Tensor, weight: Tensor, bias: Tensor | null, kind: Kind): Tensor {
-  const { inputs, outputs } = sizesOf(weight.shape, kind)
-  const outer = leading(x.shape, 1)
-  const sizes = [sizeOf(outer), inputs, outputs]
-  const y = Tensor.empty([...outer, outputs])
+function affine(
+  x: Tensor,
+  weight: Tensor,
+  bias: Tensor | null,
+  sizes: readonly [number, number, number],
+  kind: Kind,
+): Tensor {
+  const y = Tensor.empty([...leading(x.shape, 1), sizes[2]])
   run(kind.forward, [y, SCRATCH, x, weight, bias, ...sizes])
   return recordKernel(y, {
     inputs: [x, weight, bias],
@@ -96,7 +96,10 @@ export class Affine extends Module {
   static override readonly ownName: string = 'Affine'
 
   #kind: Kind
+  /** of the weight */
   #shape: readonly number[]
+  #inputs: number
+  #outputs: number
 
   weight: Tensor
   /** [the features that come out], or null without a bias */
@@ -119,9 +122,10 @@ export class Affine extends Module {
       checkBoolean('bias', bias)
       this.#kind = kind
       this.#shape = [second, first]
+      ;[this.#inputs, this.#outputs] = kind.isTransposed ? [second, first] : [first, second]
       const parameters = temporary(() => ({
         weight: Tensor.parameter(this.#shape),
-        bias: bias ? Tensor.parameter([sizesOf(this.#shape, kind).outputs]) : null,
+        bias: bias ? Tensor.parameter([this.#outputs]) : null,
       }))
       if (!parameters.weight.isMeta) kind.initialize(parameters.weight, parameters.bias)
       this.weight = parameters.weight
@@ -137,15 +141,14 @@ export class Affine extends Module {
    * @throws {GptLayersError} SHAPE when the last axis does not fit
    */
   override forward(x: Tensor): Tensor {
-    const { inputs, outputs } = sizesOf(this.#shape, this.#kind)
-    const { names, isTransposed } = this.#kind
-    const rows = checkRows(x, inputs, names[isTransposed ? 1 : 0])
+    const [kind, inputs, outputs] = [this.#kind, this.#inputs, this.#outputs]
+    const rows = checkRows(x, inputs, kind.names[kind.isTransposed ? 1 : 0])
+    const sizes = [rows, inputs, outputs] as const
     const int8Weight = this.int8Weight && Int8Weight.checkUsable(this.int8Weight, [outputs, inputs])
     if (int8Weight) {
       const y = Tensor.empty([...leading(x.shape, 1), outputs])
       const read = [x, int8Weight, this.#bias()]
-      const sizes = [rows, inputs, outputs, int8Weight.groupSize]
-      run('gpt_int8_linear_forward', [y, SCRATCH, ...read, ...sizes, isByDot()])
+      run('gpt_int8_linear_forward', [y, SCRATCH, ...read, ...sizes, int8Weight.groupSize, isByDot()])
       const refuse = () => {
         const expected = 'float32 for backward, got int8, made by quantize; call forward in gpt.noGrad'
         throw fail('UNSUPPORTED', 'weight', `be ${expected}`)
@@ -153,7 +156,7 @@ export class Affine extends Module {
       return record(y, [x], refuse, [])
     }
     const { weight, bias } = Affine.parametersOf(this)
-    return affine(x, weight, bias, this.#kind)
+    return affine(x, weight, bias, sizes, kind)
   }
 
   /**
@@ -167,7 +170,7 @@ export class Affine extends Module {
   }
 
   #bias(): Tensor | null {
-    return checkOptional('bias', this.bias, [sizesOf(this.#shape, this.#kind).outputs])
+    return checkOptional('bias', this.bias, [this.#outputs])
   }
 
   /** The weight that `quantize` has made; null where `weight` is float32. */

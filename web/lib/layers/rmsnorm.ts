@@ -36,16 +36,18 @@ export function rmsNorm(
     const sizes = checkSizes('shape', shape)
     const { eps } = checkOptions(options, { eps: 1e-5 })
     checkNonNegativeFloat32('eps', eps)
-    checkRowsOf(x, sizes, 'shape')
+    const rows = checkRowsOf(x, sizes, 'shape')
     const scale = checkOptional('weight', weight ?? null, sizes)
-    return temporary(() => normalize(x, scale ?? ones(sizes), eps))
+    return temporary(() => normalize(x, rows, scale ?? ones(sizes), eps))
   })
 }
 
-/** @param scale of the shape of the last axes, over which x is normalized */
-function normalize(x: Tensor, scale: Tensor, eps: number): Tensor {
+/**
+ * @param scale of the shape of the last axes, over which x is normalized
+ * @param rows how many tensors of this shape x has
+ */
+function normalize(x: Tensor, rows: number, scale: Tensor, eps: number): Tensor {
   const cols = scale.size
-  const rows = x.size / cols
   const y = Tensor.empty(x.shape)
   const rstd = records(x, scale) ? Tensor.empty([rows]) : null
   run('gpt_rmsnorm_forward', [y, rstd, x, scale, rows, cols, eps])
@@ -105,7 +107,7 @@ export class RMSNorm extends Module {
    */
   override forward(x: Tensor): Tensor {
     const { normalizedShape, eps } = this
-    checkRowsOf(x, normalizedShape, 'embDim')
-    return normalize(x, checkTensorOf('scale', this.scale, normalizedShape), eps)
+    const rows = checkRowsOf(x, normalizedShape, 'embDim')
+    return normalize(x, rows, checkTensorOf('scale', this.scale, normalizedShape), eps)
   }
 }
