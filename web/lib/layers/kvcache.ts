@@ -192,7 +192,7 @@ export class KeyValueCache {
     cache.#running = { count, done: new Set() }
     try {
       const result = fn()
-      cache.tokens = cache.tokens.concat(...ids.subarray(0, count))
+      cache.tokens = [...cache.tokens, ...ids.subarray(0, count)]
       return result
     } catch (error) {
       if (error instanceof GptLayersError && error.code === 'INTERNAL') cache.dispose()
