@@ -14,14 +14,15 @@ import {
   ourForwards,
   passOn,
 } from '../check.ts'
-import { fail, GptLayersError, withName } from '../errors.ts'
+import { fail, GptLayersError } from '../errors.ts'
 import { checkOperand, checkTensor } from '../tensor/check.ts'
-import { type Matrices, type Matrix, evenGroups, GROUP_SIZE, Int8Weight } from '../tensor/int8weight.ts'
+import { type Int8Weight, type Matrices, type Matrix, GROUP_SIZE } from '../tensor/int8weight.ts'
 import { snakeCase } from '../tensor/pyformat.ts'
 import { addKeeper, registerKeeper, withUserScopes } from '../runtime/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
-import { type LoadedKeys, areFinite, copyDict, notFinite } from '../files/copy.ts'
+import { type LoadedKeys, copyDict } from '../files/copy.ts'
 import { printLayer } from './print.ts'
+import { int8Matrices, quantize } from './quantize.ts'
 
 /**
  * The second argument of `forward`: options of one call. Sequential gives it to every layer, GPTModel to its
@@ -320,25 +321,7 @@ export class Module {
     const { groupSize } = checkOptions(options, { groupSize: GROUP_SIZE })
     const expected = 'an even positive integer, or Infinity'
     checkNumber('groupSize', groupSize, expected, (n) => n > 0 && (n === Infinity || n % 2 === 0))
-    const matrices = [...Module.int8Matrices(this)].filter(
-      ([weight, { isProduct }]) => isProduct && weight.int8Weight === null,
-    )
-    for (const [weight, { name }] of matrices) {
-      checkTensor(name, weight)
-      if (!areFinite(weight.data)) throw notFinite(name)
-    }
-    for (const [weight, { name, transposed }] of matrices) {
-      const [rows, cols] = weight.shape
-      const [outputs, inputs] = transposed ? [cols, rows] : [rows, cols]
-      const length = evenGroups(inputs, groupSize)
-      try {
-        const int8Weight = Int8Weight.empty([outputs, inputs], length)
-        int8Weight.quantizeRows(weight, 0, rows, transposed)
-        weight.becomeInt8(int8Weight)
-      } catch (error) {
-        throw withName(error, `${this.constructor.name}.quantize: ${name}`)
-      }
-    }
+    quantize(Module.int8Matrices(this), groupSize, `${this.constructor.name}.quantize`)
     return this
   }
 
@@ -347,29 +330,9 @@ export class Module {
     return null
   }
 
-  /**
-   * The matrices of a layer and of all layers inside that are int8 or may become so: each layer that has
-   * one can read it so, and they agree on its order.
-   *
-   * @internal
-   */
+  /** Those of a layer and of all layers inside. @internal */
   static int8Matrices(root: Module): Matrices {
-    const matrices: Map<Tensor, { name: string; transposed: boolean; isProduct: boolean }> = new Map()
-    const others: Set<unknown> = new Set()
-    for (const [path, module] of namedModules(root)) {
-      const matrix = module.int8Matrix
-      for (const [, child] of module.ownParts()) if (child !== matrix?.weight) others.add(child)
-      if (matrix === null) continue
-      const { weight, transposed } = matrix
-      const known = matrices.get(weight)
-      if (known !== undefined && known.transposed !== transposed) others.add(weight)
-      const name = known?.name ?? `${path}${path && '.'}weight`
-      matrices.set(weight, { name, transposed, isProduct: matrix.isProduct || (known?.isProduct ?? false) })
-    }
-    for (const [weight] of matrices) {
-      if (others.has(weight) && weight.int8Weight === null) matrices.delete(weight)
-    }
-    return matrices
+    return int8Matrices(namedModules(root))
   }
 
   /** Frees the parameters' gradients: `.grad` is null again, as after PyTorch's zero_grad. */
