@@ -17,7 +17,7 @@ for code in simd relaxed; do
 done
 llvm-profdata-19 merge -o "$folder/profile" "$folder"/*.profraw
 objects=("${objects[@]:1}" -instr-profile "$folder/profile")
-llvm-cov-19 export "${objects[@]}" -format lcov c >"$folder/c.info"
+llvm-cov-19 report "${objects[@]}" -show-region-summary=false c
 llvm-cov-19 show "${objects[@]}" -format html -output-dir "$folder/c" c
 
 # Of web/lib, what tests/lib reaches, with the processes and threads that the tests start. Left out are the

@@ -1,10 +1,7 @@
 // Each program in web/examples/ runs as it stands and prints what it should.
 // The programs import `gpt-layers` by name, as a user's would; Node finds the package they are in.
 
-/**
- * @import { InlineConfig } from 'vite'
- * @import { Packed } from './lib/support.js'
- */
+/** @import { InlineConfig } from 'vite' */
 
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -193,40 +190,21 @@ test('gpt2.mjs says in a line what is wrong', async () => {
 
 /** The tensor that follows a title in what a program prints. @param {string} text @param {string} title */
 const printedBelow = (text, title) => /^tensor\([^]*?\)$/m.exec(text.split(`${title}:\n`)[1])?.[0]
-/** @param {Packed} packed @returns {string} as PyTorch prints it */
-const asPrinted = (packed) => String(gpt.tensor(unpack(packed), packed.shape))
 
-test('chapters 2 to 4 of the book print PyTorch’s numbers', () => {
-  const chapters = golden('book')
+test('the book’s programs run as they stand; book.test.js has their numbers', () => {
   const second = run('book/ch02.mjs')
   assert.match(second, /^3275 characters, 948 tokens, the first of them:\n464: "The"\n4252: " sun"\n/)
-  assert.equal(printedBelow(second, 'Embedded'), asPrinted(chapters['chapter 2'].embedded))
-
-  const third = run('book/ch03.mjs')
-  for (const [name, out] of Object.entries(chapters['chapter 3'])) {
-    assert.equal(printedBelow(third, name), asPrinted(out), name)
-  }
+  const { embedded } = golden('book')['chapter 2']
+  assert.equal(printedBelow(second, 'Embedded'), String(gpt.tensor(unpack(embedded), embedded.shape)))
+  const names = 'mask, W_query.weight, W_key.weight, W_value.weight, out_proj.weight, out_proj.bias'
+  assert.ok(run('book/ch03.mjs').includes(`\n${names}\n`))
   assert.match(
-    third,
-    /^mask, W_query\.weight, W_key\.weight, W_value\.weight, out_proj\.weight, out_proj\.bias$/m,
+    run('book/ch04.mjs'),
+    /^GPTModel\(\n {2}\(tok_emb\): Embedding\(50257, 64\)\n[^]*An untrained GPT writes: "/,
   )
-
-  const fourth = run('book/ch04.mjs')
-  assert.match(fourth, /^GPTModel\(\n {2}\(tok_emb\): Embedding\(50257, 64\)\n/)
-  const { written } = chapters['chapter 4']
-  assert.ok(fourth.endsWith(`An untrained GPT writes: ${JSON.stringify(decode(written))}\n`), fourth)
-})
-
-test('chapter 5 of the book trains with PyTorch’s losses, saves, loads and draws a text', () => {
-  const printed = run('book/ch05.mjs', '1')
-  const losses = [...printed.matchAll(/^epoch 1, step \d+: loss (.*) in training, (.*) in validation$/gm)]
-  const { evaluations } = golden('book')['chapter 5']
-  assert.equal(losses.length, 2)
-  for (const [i, [, trainLoss, valLoss]] of losses.entries()) {
-    assert.ok(Math.abs(Number(trainLoss) - evaluations[i].trainLoss) < 1e-3, printed)
-    assert.ok(Math.abs(Number(valLoss) - evaluations[i].valLoss) < 1e-3, printed)
-  }
-  assert.match(printed, /^Drawn: ".*The time has come,.*"\n$/m)
+  const fifth = run('book/ch05.mjs', '1')
+  assert.match(fifth, /^epoch 1, step \d+: loss .* in training, .* in validation$/m)
+  assert.match(fifth, /^Drawn: ".*The time has come,.*"\n$/m)
   assert.ok(readdirSync(folder).includes('book.safetensors'))
 })
 

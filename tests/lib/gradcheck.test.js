@@ -71,6 +71,37 @@ for (const name of ['Linear', 'Conv1D', 'LayerNorm', 'RMSNorm', 'Softmax', 'Feed
   })
 }
 
+/** Of two matrices [3, 4], which may be the same: another one. @type {((a: Tensor, b: Tensor) => Tensor)[]} */
+const STEPS = [
+  (a, b) => a.add(b),
+  (a, b) => a.sub(b.at(0)),
+  (a, b) => a.mul(b).tanh(),
+  (a, b) => a.div(b.mul(b).add(1)),
+  (a, b) => a.mul(b.mean({ dim: 1, keepdim: true })),
+  (a, b) => a.matmul(b.transpose(0, 1)).matmul(a).mul(0.1),
+  (a) => gpt.layerNorm(a, [4]),
+  (a) => a.softmax({ dim: 0 }),
+  (a) => a.reshape([4, 3]).permute([1, 0]),
+  (a) => gpt.cat(a.split(2, { dim: 1 }).reverse(), { dim: 1 }),
+  (a, b) => gpt.where(gpt.tensor([1, 0, 0, 1]), a, b),
+]
+
+test('the gradients of random graphs are the slopes, where values are used again, too', () => {
+  let random = 1
+  const draw = (/** @type {number} */ n) => (random = (random * 48271) % 0x7fffffff) % n
+  for (let graph = 0; graph < 40; graph++) {
+    const inputs = operands().slice(0, 2)
+    const constant = gpt.tensor(spread(11), [3, 4])
+    const steps = Array.from({ length: 8 }, (_, i) => [draw(STEPS.length), draw(3 + i), draw(3 + i)])
+    const run = () => {
+      const values = [...inputs, constant]
+      for (const [step, a, b] of steps) values.push(STEPS[step](values[a], values[b]))
+      return values.reduce((sum, value) => sum.add(value)).mean()
+    }
+    gradcheck(gpt, run, inputs)
+  }
+})
+
 for (const [name, loss] of Object.entries(LOSSES)) {
   test(`the gradients of ${name} are the slopes`, () => {
     const x = gpt.parameter(gpt.randn([3, 4]))
