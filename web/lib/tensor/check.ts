@@ -2,6 +2,7 @@
 
 import { checkSameShape, describe } from '../check.ts'
 import { fail } from '../errors.ts'
+import { leading, sizeOf } from './shape.ts'
 import { Tensor } from './tensor.ts'
 
 /** Throws DISPOSED where the tensor is not live; for methods, whose argument has no name. */
@@ -58,7 +59,7 @@ export function checkRowsOf(x: unknown, sizes: readonly number[], name: string):
  * @returns rows: the number of vectors of `features` elements
  */
 export function checkRows(x: unknown, features: number, featuresName: string): number {
-  const { shape, size } = checkTensor('x', x)
-  if (shape.at(-1) === features) return size / features
+  const { shape } = checkTensor('x', x)
+  if (shape.at(-1) === features) return sizeOf(leading(shape, 1)) // also where there are no features
   throw fail('SHAPE', 'x', `end in ${features} (${featuresName})`, shape)
 }
