@@ -89,30 +89,28 @@ testInNode('× 1 writes float32’s words, × 2 loses some, × 8 all: “and” 
   const { with: words, without, lost } = texts(1)
   assert.deepEqual([without, lost], [words, 0])
   assert.ok(texts(2).lost > 0 && texts(2).lost < WORDS / 2)
-  assert.equal(texts(8, 120).lost, 120)
+  const most = texts(8, 120)
+  assert.equal(most.lost, 120)
+  assert.match(most.without, /^Once upon a time( and)+$/)
   const { finalNorm } = model
-  let most = 0 // of |x − μ|
   for (const factor of FACTORS) {
     finalNorm.forward = (/** @type {Tensor} */ x) => {
-      const scaled = x.mul(Number(factor))
-      most = Math.max(most, ...scaled.sub(scaled.mean({ dim: -1, keepdim: true })).data.map(Math.abs))
-      return gpt.LayerNorm.prototype.forward.call(finalNorm, scaled)
+      return gpt.LayerNorm.prototype.forward.call(finalNorm, x.mul(factor))
     }
     assert.equal(texts(1).with, words)
   }
   Reflect.deleteProperty(finalNorm, 'forward')
-  assert.ok(most > 700 && most < 900, String(most)) // about as large as Whisper’s
 })
 
 test('a guess computes in float16: ∞ where it arises; a smaller number is normalized again; both texts', async () => {
   const query = '?embed=half-precision&half-precision.factor=2'
   const { page, complaints, foreign } = await site.open(query, { ready: WHOLE_SECTION })
   const steps = () => page.$$eval('#half-precision dd', (all) => all.map((one) => one.textContent))
-  assert.deepEqual((await steps()).slice(0, 4), ['0', '800', '640,000', '92,437.5'])
+  assert.deepEqual((await steps()).slice(0, 5), ['800', '0', '800', '640,000', '92,437.5'])
   await click(page, '#half-precision .guess button ::-p-text(NaN)')
-  assert.deepEqual(await steps(), ['0', '800', '∞', '∞', '∞', '0', '0.3'])
+  assert.deepEqual(await steps(), ['800', '0', '800', '∞', '∞', '∞', '0', '0.3'])
   await focus(page, '#half-precision [aria-label*="x₈"]')
-  for (let i = 0; i < 7; i++) await press(page, 'PageDown')
+  for (let i = 0; i < 66; i++) await press(page, 'PageDown') // to 140
   assert.doesNotMatch(String(await steps()), /∞/)
   const wanted = texts(2)
   for (const kind of /** @type {const} */ (['with', 'without'])) {

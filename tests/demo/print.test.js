@@ -24,7 +24,7 @@ test('on paper every section is there, whole and in color, and no control', asyn
       figures: seen('.section svg').length,
       words: seen('.section .run').length,
       controls: seen(
-        'nav, .bar, .slider, .watch, select, input[type="range"], button:not(.guess button)',
+        'nav, .topbar, .slider, .watch, select, input[type="range"], button:not(.guess button)',
       ).map(name),
       wide: seen('.section *')
         .filter(
@@ -58,7 +58,7 @@ test('on paper every section is there, whole and in color, and no control', asyn
   await page.close()
 })
 
-test('printed from the browser’s own menu, every section is there, and no heading is parted from its text', async () => {
+test('printed from the browser’s own menu, every section is there, on 8 pages, and no heading is parted from its text', async () => {
   const { page, complaints } = await site.open('', STILL)
   // The fonts are fetched last. A font of the system may be missing.
   await waitInPage(page, () =>
@@ -90,6 +90,8 @@ test('printed from the browser’s own menu, every section is there, and no head
     assert.equal(pages[`${id}-heading`], pages[`${id}-text`], id)
   }
   assert.ok(pages['end-note'])
+  const count = pdf.match(/\/Type \/Page\b/g)?.length ?? 0
+  assert.ok(count >= 4 && count <= 8, `${count} pages`)
   assert.deepEqual(complaints, [])
   await page.close()
 })

@@ -6,10 +6,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test as testInNode } from 'node:test'
 import * as gpt from 'gpt-layers'
-import { FEATURE, nextWord, TEXT } from '../../build/demo/sections/scale-and-shift/compute.js'
+import { FEATURE, leadOf, nextWord, TEXT } from '../../build/demo/sections/scale-and-shift/compute.js'
 import { LEARNED } from '../../build/demo/sections/scale-and-shift/slice.js'
 import { tokenizerOf } from '../../build/demo/words.js'
-import { Engine } from '../../build/demo/writer/engine.js'
 import { randomFrom, writeStory } from '../../web/examples/stories/grammar.js'
 import { click, eventually, focus, near, press, test, text, useSite, WHOLE_SECTION } from './browser.js'
 
@@ -21,8 +20,8 @@ const pressButton = (/** @type {Page} */ page, /** @type {string} */ name) =>
   click(page, `${ROOT} ::-p-xpath(.//button[normalize-space()="${name}"])`)
 /** Each word that is shown, with its probability and the one after training, in percent. */
 const likely = async (/** @type {Page} */ page) =>
-  [...(await text(page, `${ROOT} .words`)).matchAll(/(\w+) (\d+)%, learned (\d+)%/g)].map(
-    ([, word, now, learned]) => ({ word, now: Number(now), learned: Number(learned) }),
+  [...(await text(page, `${ROOT} .words`)).matchAll(/([A-Z][a-z]+) ?(\d+)%(?:, learned (\d+)%)?/g)].map(
+    ([, word, now, learned = now]) => ({ word, now: Number(now), learned: Number(learned) }),
   )
 
 async function loadModel() {
@@ -109,30 +108,35 @@ testInNode(
   },
 )
 
-test('a guess sets γ to 1 and β to 0; the story is the one that the model then writes, in whole sentences', async () => {
+testInNode('feature 77 puts Ines ahead of Her by γ · 1.30, all others put Her ahead by 1.67', async () => {
+  const { model, norms, tokenizer, ids } = await loadModel()
+  const pair = /** @type {const} */ ([tokenizer.encode('Ines')[0], tokenizer.encode('Her')[0]])
+  const [learned, none, one] = [undefined, 0, 1].map((scale) => nextWord(model, ids, scale))
+  const { slope, rest } = leadOf(none, one, pair)
+  near(slope, 1.3, 0.005)
+  near(rest, -1.67, 0.005)
+  near(-rest / slope, 1.28, 0.005)
+  // A score is a sum: it goes with γ in a straight line.
+  const lead = Math.log(learned.words[pair[0]] / learned.words[pair[1]])
+  near(lead, rest + slope * norms[8].scale.data[FEATURE], 1e-3)
+  // The feature before its γ, times what it counts for both words.
+  const before = (learned.row[FEATURE] - (norms[8].shift?.data[FEATURE] ?? 0)) / norms[8].scale.data[FEATURE]
+  near(before, 1.81, 0.005)
+  near(before * (0.54 + 0.18), slope, 0.02)
+  const scores = [learned, none].map(({ words }) => pair.map((word) => words[word]))
+  assert.ok(scores[0][0] > scores[0][1] && scores[1][0] < scores[1][1])
+  for (const value of learned.row) assert.ok(Math.abs(value) < 6) // the figure's axis
+})
+
+test('the guess sets γ to 1, and the lead is computed', async () => {
   const { page, complaints } = await openAlone()
-  await page.waitForSelector(`${ROOT} .pair .with .run b:not(:empty)`)
-  assert.equal(await page.$(`${ROOT} .pair .without`), null)
-  await pressButton(page, 'nothing')
-  assert.match(await text(page, `${ROOT} .answer`), /^Not quite: it falls apart\. .* 0\.37 instead of 0\.68/)
-  await page.waitForSelector(`${ROOT} .pair .without .run b:not(:empty)`)
-  const { model, tokenizer } = await loadModel()
-  const engine = new Engine({ model, tokenizer })
-  const off = Array.from({ length: 9 }, () => true)
-  engine.set({ prompt: 'Two little pigs', seed: 5, temperature: 0.8, off, replacement: 'plain', from: 0 })
-  for (let word = 0; word < 48; word++) engine.step()
-  const { without } = engine
-  assert.ok(without)
-  for (const [kind, run] of /** @type {const} */ ([
-    ['with', engine.with],
-    ['without', without],
-  ])) {
-    const shown = await text(page, `${ROOT} .pair .${kind} .run`)
-    assert.ok(shown.length > 100 && shown.endsWith('.'), shown)
-    assert.ok(engine.texts(run).join('').trim().startsWith(shown))
-  }
-  await press(page, 'Control', 'z')
-  assert.equal(await page.$(`${ROOT} .pair .without`), null)
+  assert.match(await text(page, `${ROOT} .lead`), /^Ines over Her: γ · 1\.30 − 1\.67 = 0\.73$/)
+  await pressButton(page, 'nonsense')
+  assert.match(await text(page, `${ROOT} .answer`), /^Not quite: Her\. /)
+  await eventually(
+    async () => / = −0\.37$/.test(await text(page, `${ROOT} .lead`)),
+    'the lead does not follow',
+  )
   assert.deepEqual(complaints, [])
   await page.close()
 })

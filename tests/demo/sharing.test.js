@@ -303,7 +303,7 @@ const FILLED = [
     says: /^The training stopped: .+\. Try again$/,
     filled: /after [1-9]\d* of/,
   },
-  { id: 'scale-and-shift', files: [MODEL, WORKER], filled: /as it was trained Two little pigs/ },
+  { id: 'scale-and-shift', files: [MODEL, WORKER], filled: /Ines over Her/ },
 ]
 
 for (const { id, files, filled, says = /^The model could not be loaded: .+\. Try again$/ } of FILLED)

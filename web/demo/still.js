@@ -181,7 +181,7 @@ async function make() {
   const [wide, narrow, own] = await render([WIDE, NARROW, PICTURE.width - 2 * PICTURE.margin])
   const figures = untouchable(wide, WIDE, 'wide') + untouchable(narrow, NARROW, 'narrow')
   const opening = wide.replace(figureOf(wide), () => figures).replace(/<!--[^]*?-->/g, '')
-  const html = `<header class="bar"></header><main class="still">${opening}</main>`
+  const html = `<header class="topbar"></header><main class="still">${opening}</main>`
   mkdirSync(folder, { recursive: true })
   writeFileSync(`${folder}still.css`, css(html))
   await initWasm(readFileSync(createRequire(import.meta.url).resolve('@resvg/resvg-wasm/index_bg.wasm')))

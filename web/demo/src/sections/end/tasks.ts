@@ -1,9 +1,12 @@
 // Five tasks for a class: what to do in which figure, the number to report, and the answer.
 
+import type { Page } from '../../page.svelte.ts'
 import type { SectionId } from '../slices.ts'
 
 export interface Task {
   id: SectionId
+  /** Shows the control of the task, once its link is followed. */
+  show?: (page: Page) => void
   does: string
   asks: string
   answer: string
@@ -20,6 +23,7 @@ export const TASKS: readonly Task[] = [
   },
   {
     id: 'worked-example',
+    show: (page) => page.look('worked-example', { step: 'divide' }),
     does: 'Change ε until sample 1’s variance after the norm is one half.',
     asks: 'Which ε is it?',
     answer: '0.0192',
@@ -27,7 +31,8 @@ export const TASKS: readonly Task[] = [
   },
   {
     id: 'half-precision',
-    does: 'Choose float16, and drag the large number until the variance is a number again.',
+    show: (page) => page.edit('half-precision', { precision: 'float16' }),
+    does: 'Drag the large number, or move it by arrow keys, until the variance is a number again.',
     asks: 'How large may it be?',
     answer: '141',
     why: 'The eight squares are added before the sum is divided by 8, and the sum may not pass 65,504.',

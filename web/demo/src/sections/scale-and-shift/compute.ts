@@ -32,3 +32,17 @@ export function nextWord(model: GPTModel, ids: number[], scale?: number) {
     stop()
   }
 }
+
+export type Next = ReturnType<typeof nextWord>
+
+/**
+ * How far one word's score is above another's. The feature adds to it in proportion to its γ.
+ *
+ * @param none with γ = 0
+ * @param one with γ = 1
+ * @returns slope: what the feature adds for γ = 1; rest: what all other features add
+ */
+export function leadOf(none: Next, one: Next, [word, other]: readonly [number, number]) {
+  const [rest, sum] = [none, one].map(({ words }) => Math.log(words[word] / words[other]))
+  return { slope: sum - rest, rest }
+}
