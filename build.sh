@@ -250,11 +250,12 @@ build_package() {
 build_api() { node web/demo/api.js >&2; }
 
 # build/demo has the page's modules as JavaScript, which tests and records import in Node. Vite empties the
-# folder that it builds into, so the API reference is copied afterwards.
+# folder that it builds into, so the notebook is built, and the API reference copied, afterwards.
 build_page() {
     rm -rf build/demo
     node_modules/@typescript/native/bin/tsc -p web/demo --noCheck >&2
     node_modules/.bin/vite build --logLevel warn web/demo >&2
+    node_modules/.bin/vite build --logLevel warn web/notebook >&2
     cp -R build/api web/demo/dist/api
 }
 
@@ -266,7 +267,7 @@ build() {
     step api build/api/index.html build_api "$(node --version)" \
         package-lock.json web/demo/api* web/demo/public dist/*
     step page web/demo/dist/index.html build_page "$(node --version) ${GPT_LAYERS_SITE:-}" \
-        package-lock.json web/demo dist/* build/api
+        package-lock.json web/demo web/notebook tests/golden/notebooks.json dist/* build/api
 }
 
 # prepare 'REQUIRED...' 'OPTIONAL...': builds, with these tools at hand too.

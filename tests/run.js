@@ -20,6 +20,7 @@ const ONLY_IN_ALL = [
   'tests/consumers/',
   'tests/training/',
   'tests/demo/webkit.test.js',
+  'tests/notebook/webkit.test.js',
 ]
 
 /** Each runs half of the page's test files. */

@@ -52,6 +52,7 @@ test('links inside the reference resolve, and none leads elsewhere', () => {
   let count = 0
   for (const { name, html } of pages) {
     for (const [, link] of html.matchAll(/ (?:href|src)="([^"]*)"/g)) {
+      if (/^(\.\.\/)+notebook\/index\.html$/.test(link)) continue // beside the reference
       const { origin, pathname, hash } = new URL(link, `file:///${name}`)
       const target = pathname.slice(1)
       assert.equal(origin, 'null', `${name}: ${link}`)

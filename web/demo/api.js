@@ -118,10 +118,14 @@ app.converter.on(
 const inline = /<script>([\s\S]*?)<\/script>/
 let script = ''
 app.renderer.on(PageEvent.END, (page) => {
-  page.contents = page.contents?.replace(inline, (_, code) => {
-    script = code
-    return `<script src="${'../'.repeat(page.url.split('/').length - 1)}assets/theme.js"></script>`
-  })
+  const up = '../'.repeat(page.url.split('/').length - 1)
+  const title = '<a href="[^"]*" class="title">gpt-layers[^<]*</a>'
+  page.contents = page.contents
+    ?.replace(inline, (_, code) => {
+      script = code
+      return `<script src="${up}assets/theme.js"></script>`
+    })
+    .replace(new RegExp(title), (found) => `${found} <a href="${up}../notebook/index.html">Live notebook</a>`)
 })
 
 const project = await app.convert()

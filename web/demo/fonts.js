@@ -56,15 +56,17 @@ const ASCII = range(0x20, 0x7e)
 /** What `<mi>x</mi>` shows: italic Latin letters, h of which stands elsewhere in Unicode, and Greek ones. */
 const ITALICS = range(0x1d434, 0x1d467) + '\u210e' + range(0x1d6fc, 0x1d71b)
 
-/** ASCII, and every other character of the page's sources and formulas. */
+/** ASCII, and every other character of the sources and formulas of the page and of the notebook. */
 function characters() {
-  const source = fileURLToPath(new URL('src/', import.meta.url))
-  const texts = readdirSync(source, { recursive: true, encoding: 'utf8' })
-    .filter((path) => /\.(svelte|js|ts|json|tex)$/.test(path))
-    .map((path) => {
-      const text = readFileSync(source + path, 'utf8')
-      return path.endsWith('.tex') ? toMathML(text) : text
-    })
+  const folders = ['src/', '../notebook/'].map((path) => fileURLToPath(new URL(path, import.meta.url)))
+  const texts = folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((path) => /\.(svelte|m?js|ts|json|tex)$/.test(path))
+      .map((path) => {
+        const text = readFileSync(folder + path, 'utf8')
+        return path.endsWith('.tex') ? toMathML(text) : text
+      }),
+  )
   return [...new Set(ASCII + texts.join('').replace(/\p{Cc}/gu, ''))].join('')
 }
 

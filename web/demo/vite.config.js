@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { svelte } from '@sveltejs/vite-plugin-svelte'
 import { defineConfig } from 'vite'
 import { fonts } from './fonts.js'
 import { formulas } from './formulas.js'
+import { offline } from './offline.js'
 import { recordings } from './recordings.js'
 import { still } from './still.js'
 
@@ -18,35 +18,6 @@ const WASM = fromRoot(
 
 /** Built files that are not kept at once: models, kernels as text, GPT-2's tokenizer, pictures for other sites. */
 const LATER = /\.safetensors$|\/(simd|relaxed)[^/]*\.js$|\/gpt2tokens-|^(og|apple-touch-icon)\.png$/
-
-/** Writes sw.js, the service worker, with the list of what it caches at once, and a digest as its version. */
-const offline = {
-  name: 'offline',
-  apply: 'build',
-  /**
-   * @param {unknown} _
-   * @param {Record<string, { type: string, code?: string, source?: string | Uint8Array }>} bundle
-   */
-  generateBundle: {
-    order: 'post',
-    handler(_, bundle) {
-      const files = Object.keys(bundle)
-        .filter((name) => name !== 'index.html' && !LATER.test(name) && !name.endsWith('.map'))
-        .concat('icon.svg')
-        .sort()
-      const digest = createHash('sha256')
-      for (const name of Object.keys(bundle).sort())
-        digest.update(bundle[name].code ?? bundle[name].source ?? '')
-      const source = readFileSync(fromRoot('web/demo/src/sw.js'), 'utf8')
-      const define = {
-        FILES: JSON.stringify(files),
-        VERSION: JSON.stringify(digest.digest('hex').slice(0, 16)),
-      }
-      const list = Object.entries(define).map(([name, value]) => `const ${name} = ${value}\n`)
-      this.emitFile({ type: 'asset', fileName: 'sw.js', source: list.join('') + source })
-    },
-  },
-}
 
 /**
  * What the page promises: no inline script or style, and nothing from or to anywhere else. An image may be in
@@ -74,13 +45,24 @@ const policy = {
   ],
 }
 
+/** The server also sends it. The notebook has a policy of its own: see web/notebook/vite.config.js. */
+const sent = {
+  name: 'sent',
+  configurePreviewServer({ middlewares }) {
+    middlewares.use(({ url }, response, next) => {
+      if (!url.startsWith('/notebook/')) response.setHeader('Content-Security-Policy', POLICY)
+      next()
+    })
+  },
+}
+
 const built = new Date().toLocaleDateString('en-US', { dateStyle: 'long', timeZone: 'UTC' })
 
 const quiet = { checks: { pluginTimings: false } } // the subsets of the fonts take seconds
 
 export default defineConfig({
   base: './', // served from any sub-path
-  plugins: [svelte(), formulas, fonts, recordings, still, policy, offline],
+  plugins: [svelte(), formulas, fonts, recordings, still, policy, sent, offline(LATER, ['icon.svg'])],
   resolve: {
     // The demo imports the package by its public names.
     alias: [
@@ -113,5 +95,5 @@ export default defineConfig({
   },
   // The server of the development writes styles into the page, which the policy forbids, and reads dist/.
   server: { headers, fs: { allow: [fromRoot('')] } },
-  preview: { port: 4173, headers: { 'Content-Security-Policy': POLICY, ...headers } },
+  preview: { port: 4173, headers },
 })

@@ -1,0 +1,473 @@
+// The notebook page in browsers: its cells print what PyTorch prints, and whatever somebody writes into them
+// ends in words.
+
+/** @import { Page } from 'puppeteer-core' */
+
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import * as runner from 'node:test'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import {
+  BROWSERS,
+  click,
+  closeBrowsers,
+  eventually,
+  focus,
+  get,
+  hover,
+  newPage,
+  open,
+  overflow,
+  PATIENCE,
+  serve,
+  share,
+  skipped,
+  test,
+  text,
+  useSite,
+  waitInPage,
+} from '../demo/browser.js'
+import {
+  fileOf,
+  HEADER,
+  isIdle,
+  linkOf,
+  LOAD,
+  look,
+  MODEL,
+  press,
+  recorded,
+  runForeign,
+  settle,
+  write,
+} from './support.js'
+
+const FIRST_LOAD = 230e3 // bytes, gzipped, WebAssembly included, without fonts
+const LINK_LIMIT = 64_000
+
+const site = useSite({ saves: true })
+const READY = { ready: '.cell' }
+const openAt = (/** @type {string} */ fragment, options = {}) =>
+  site.open(`notebook/${fragment}`, { ...READY, ...options })
+const notes = (/** @type {Page} */ page) => text(page, '.notes')
+
+/** Opens cells as somebody who was sent a link, and runs them. @param {...string} cells */
+async function runCells(...cells) {
+  const opened = await openAt(linkOf(fileOf(...cells)))
+  return { ...opened, cells: await runForeign(opened.page) }
+}
+
+for (const browser of BROWSERS)
+  for (const [name, cells] of Object.entries(recorded))
+    runner.test(
+      `each cell of “${name}” prints what PyTorch prints, in ${browser}`,
+      { skip: skipped[browser] },
+      async () => {
+        const url = `${await serve()}notebook/#${name}`
+        const { page, complaints, foreign } = await open(await share(browser), url, READY)
+        if (name === 'train' || name === 'own') await press(page, 'Run all')
+        if (name === 'own') {
+          const file = /** @type {import('puppeteer-core').ElementHandle<HTMLInputElement>} */ (
+            await page.waitForSelector('.file input')
+          )
+          await file.uploadFile(MODEL)
+        }
+        const seen = await settle(page)
+        assert.deepEqual(
+          seen.map(({ text, error }) => text + error),
+          cells.map(({ prints }) => prints),
+        )
+        assert.deepEqual(
+          seen.map(({ isSame }) => isSame),
+          cells.map(({ prints }) => prints !== ''),
+        )
+        assert.deepEqual([...complaints, ...foreign], [])
+        await page.close()
+      },
+    )
+runner.after(closeBrowsers)
+
+test('an edit takes the mark away; it is kept, not run, after a reload; to forget it brings the notebook back', async () => {
+  const { page } = await openAt('#attention')
+  await settle(page)
+  await focus(page, '.cm-content')
+  for (const key of /** @type {const} */ (['ArrowDown', 'ArrowDown', 'ArrowDown', 'End', 'Backspace']))
+    await page.keyboard.press(key)
+  await page.keyboard.type('4)')
+  await page.keyboard.down('Shift')
+  await page.keyboard.press('Enter')
+  await page.keyboard.up('Shift')
+  const [first, second] = await settle(page)
+  assert.match(first.text, /^tensor\(/)
+  assert.notEqual(first.text, recorded.attention[0].prints)
+  assert.deepEqual([first.isSame, second.isSame], [false, true])
+  assert.match(await page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? ''), /cell 2$/)
+  await get(page, '.notes ::-p-text(Your changes are kept in this browser.)')
+  await page.reload()
+  const [again] = await settle(page)
+  assert.equal(again.text, '')
+  assert.match(await text(page, '.cm-content'), /manualSeed\(1234\)/)
+  await press(page, 'Forget them')
+  const [back] = await settle(page)
+  assert.equal(back.text, recorded.attention[0].prints)
+  assert.equal(back.isSame, true)
+  await page.close()
+})
+
+test('names of a cell exist in the next, may be declared again, and the last value is shown', async () => {
+  const declare =
+    "let q\nvar one = 1, { x, y: [z = 3] } = { x: 1, y: [] }\nfunction add(a) { return a + x }\nclass A { b = z }\nconst name = 'n'"
+  const { page, cells } = await runCells(
+    LOAD,
+    declare,
+    '({ sum: add(one), a: new A(), name, q })',
+    'const { zeros, tensor: t } = await import("gpt-layers")\nimport { ones as o } from \'gpt-layers\'\n;[zeros, t, o].map((f) => String(f === undefined))',
+    'for (const i of [1, 2]) console.log(i, [i], new Float32Array(2))\nawait new Promise((r) => setTimeout(r, 5))\ngpt.arange(3)',
+    'new gpt.Sequential(new gpt.ReLU())',
+  )
+  const shown = cells.map(({ text, error }) => text + error)
+  assert.deepEqual(shown, [
+    '',
+    '',
+    "{ sum: 2, a: A { b: 3 }, name: 'n', q: undefined }",
+    "[ 'false', 'false', 'false' ]",
+    '1 [ 1 ] Float32Array(2) [ 0, 0 ]\n2 [ 2 ] Float32Array(2) [ 0, 0 ]\ntensor([0., 1., 2.])',
+    'Sequential(\n  (0): ReLU()\n)',
+  ])
+  await press(page, 'Run cell 2')
+  await press(page, 'Run cell 3')
+  assert.equal((await settle(page))[2].text, shown[2])
+  await page.close()
+})
+
+test('Stop ends an endless loop: the variables are gone, and Run all starts afresh', async () => {
+  const { page } = await openAt(linkOf(fileOf('console.log("before")', 'for (;;) {}')))
+  await press(page, 'Run this notebook')
+  await click(page, '.gutter ::-p-text(Stop)') // comes after a second
+  await get(page, '.notes ::-p-text(Stopped. The cells’ variables are gone with their worker.)')
+  assert.equal(await page.evaluate(isIdle), true)
+  await press(page, 'Run cell 1')
+  assert.equal((await settle(page))[0].text, 'before')
+  await page.close()
+})
+
+test('ten million prints: a thousand are shown, and how many are not', async () => {
+  const { page } = await runCells('for (let i = 0; i < 1e7; i++) console.log(i)')
+  const said = await page.$eval('.output', (one) => one.textContent)
+  assert.match(said, /998\s*999\s*9,999,000 more prints are not shown\./)
+  await page.close()
+})
+
+test('an error is underlined in its line, and so is what a listener or a timer throws', async () => {
+  const throwing =
+    "const layer = new gpt.ReLU()\nlayer.onForward(() => {\n  throw new Error('from the listener')\n})"
+  const { page, cells } = await runCells(LOAD, throwing, '// first\nlayer.forward(gpt.ones([2]))')
+  assert.equal(cells[2].error, 'Error: from the listener\nin cell 2, line 3')
+  assert.equal(await text(page, '.cm-lintRange-error'), "throw new Error('from the listener')")
+  await page.close()
+
+  const later = await runCells(
+    "setTimeout(() => {\n  throw new TypeError('late')\n})\nawait new Promise((r) => setTimeout(r, 99))",
+    "Promise.reject('no')\nawait new Promise((r) => setTimeout(r, 99))",
+    'const a = 1\nconst b = = 2',
+  )
+  assert.deepEqual(
+    later.cells.map(({ error }) => error),
+    ['TypeError: late\nin cell 1, line 2', 'Thrown: no', 'SyntaxError: Unexpected token\nin cell 3, line 2'],
+  )
+  await later.page.close()
+})
+
+test('code from a link does not run by itself; it reaches no network, no storage and not the page, and prints no HTML', async (t) => {
+  /** @type {string[]} */
+  const asked = []
+  const server = createServer(({ url }, response) => {
+    asked.push(String(url))
+    response.writeHead(200, { 'Access-Control-Allow-Origin': '*', 'Content-Type': 'text/javascript' }).end()
+  })
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(null)))
+  t.after(() => server.close())
+  const address = server.address()
+  const elsewhere = `http://127.0.0.1:${typeof address === 'object' && address?.port}/`
+  const probe = `const tried = {
+  fetch: () => fetch('${elsewhere}fetch'),
+  own: () => fetch('${site.url}'),
+  import: () => (0, eval)("import('${elsewhere}import')"),
+  socket: () => new Promise((_, no) => { new WebSocket('${elsewhere.replace('http', 'ws')}').onerror = no }),
+  caches: () => caches.open('x'),
+  storage: () => new Promise((yes, no) => { const r = indexedDB.open('x'); r.onsuccess = yes; r.onerror = no }),
+  page: () => document.title,
+}
+for (const [name, run] of Object.entries(tried)) {
+  const reached = await (async () => run())().then(() => 'REACHED', () => 'refused')
+  console.log(name, reached)
+}
+console.log('<img src=x onerror=alert(1)>')`
+  const markdown =
+    '// %% [markdown]\n// # <img src=x onerror=alert(1)> [a](javascript:alert(1)) [b](https://example.com)\n'
+  const { page } = await openAt(linkOf(`${markdown}\n${fileOf(probe)}`))
+  await page.evaluate(() => {
+    window.alert = () => void (document.title = 'alerted')
+  })
+  assert.equal((await settle(page))[0].text, '')
+  assert.match(await notes(page), /This code did not come with the page, and has not run\./)
+  const [{ text: printed }] = await runForeign(page)
+  const names = ['fetch', 'own', 'import', 'socket', 'caches', 'storage', 'page']
+  assert.equal(
+    printed,
+    [...names.map((name) => `${name} refused`), '<img src=x onerror=alert(1)>'].join('\n'),
+  )
+  assert.equal(await page.$('main img'), null)
+  assert.deepEqual(await page.$$eval('main .text a', (all) => all.map(({ href }) => href)), [
+    'https://example.com/',
+  ])
+  assert.doesNotMatch(await page.title(), /alerted/)
+  assert.deepEqual(asked, [])
+  await page.close()
+})
+
+for (const [what, fragment, says] of /** @type {[string, () => string, RegExp][]} */ ([
+  ['of 2 MB', () => `#code=${'A'.repeat(2e6)}`, /the link has 2,001 kB, at most 64 kB are\./],
+  ['that is damaged', () => linkOf(fileOf('1')).slice(0, -9), /a part of the link is missing or wrong\./],
+  ['that unpacks to 30 MB', () => linkOf('1\n'.repeat(15e6)), /it has more than 1,000 kB\./],
+  ['to a notebook that is not there', () => '#nothing', /There is no notebook “nothing”/],
+]))
+  test(`a link ${what} ends in words, and the first notebook is there`, async () => {
+    const { page } = await openAt(fragment())
+    await get(page, '.notes p')
+    assert.match(await notes(page), says)
+    assert.equal((await settle(page))[0].text, recorded.notebook[0].prints)
+    await page.close()
+  })
+
+test('a link holds the notebook as it was shared; one that is too long is not made', async () => {
+  const { page } = await openAt('#blank')
+  await settle(page)
+  await focus(page, '.cm-content')
+  await write(page, '1 + 1 // “shared”')
+  await press(page, 'Share')
+  const field = await get(page, '.notes input')
+  const link = await field.evaluate((one) => /** @type {HTMLInputElement} */ (one).value)
+  const { page: other } = await open(site.browser, link, READY)
+  assert.equal((await runForeign(other))[0].text, '2')
+  await other.close()
+  const long = Array.from({ length: 8000 }, (_, i) => Math.sin(i)).join('\n')
+  await page.$eval(
+    'input[accept*=".mjs"]',
+    (one, long) => {
+      const files = new DataTransfer()
+      files.items.add(new File([long], 'long.mjs'))
+      const input = /** @type {HTMLInputElement} */ (one)
+      input.files = files.files
+      input.dispatchEvent(new Event('change', { bubbles: true }))
+    },
+    long,
+  )
+  await get(page, '.notes ::-p-text(This code did not come with the page)')
+  await press(page, 'Share')
+  await get(page, `.notes ::-p-text(too long for most programs. Download it.)`)
+  assert.ok(long.length > LINK_LIMIT)
+  await press(page, 'Forget them')
+  await page.close()
+})
+
+test('what is downloaded runs in Node, opens again, and is kept', async () => {
+  const { page } = await openAt(linkOf(fileOf(LOAD, 'console.log(gpt.arange(3))\nplot([1, 2])')))
+  await settle(page)
+  await press(page, '+ Text')
+  await page.keyboard.type('A *new* cell')
+  await page.keyboard.press('Escape')
+  const bytes = await site.saved('mine.mjs', () => press(page, 'Download'))
+  assert.ok(String(bytes).startsWith(HEADER))
+  const path = join(site.folder, 'mine.mjs')
+  const entry = pathToFileURL(fileURLToPath(new URL('../../dist/index.js', import.meta.url)))
+  writeFileSync(join(site.folder, 'run.mjs'), String(bytes).replace("'gpt-layers'", `'${entry}'`))
+  assert.equal(
+    String(execFileSync(process.execPath, [join(site.folder, 'run.mjs')])),
+    'tensor([0., 1., 2.])\n',
+  )
+  await page.close()
+  const next = await openAt('#blank')
+  const input = /** @type {import('puppeteer-core').ElementHandle<HTMLInputElement>} */ (
+    await next.page.waitForSelector('input[accept*=".mjs"]')
+  )
+  await input.uploadFile(path)
+  await get(next.page, '.text ::-p-text(new)')
+  await next.page.reload()
+  await get(next.page, '.text em ::-p-text(new)')
+  assert.equal((await runForeign(next.page))[1].figures, 1)
+  await press(next.page, 'Forget them')
+  await next.page.close()
+})
+
+test('two tabs: one says that the other has changed the notebook, and shows it when asked', async () => {
+  const tabs = [await openAt('#gpt'), await openAt('#gpt')]
+  const [one, other] = tabs.map(({ page }) => page)
+  for (const page of [one, other]) await settle(page)
+  await focus(one, '.cm-content')
+  await write(one, '40 + 2')
+  await get(other, '.notes ::-p-text(This notebook was changed in another tab.)')
+  await press(other, 'Show the other one')
+  await waitInPage(other, () => document.querySelector('.cm-content')?.textContent === '40 + 2')
+  await press(other, 'Forget them')
+  for (const page of [one, other]) await page.close()
+})
+
+test('memory: the package says what is missing; Run all starts afresh', async () => {
+  const { page, cells } = await runCells(
+    LOAD.replace('()', '({ maxMemory: 64 })'),
+    'gpt.zeros([1e4, 1e4])',
+    '1',
+  )
+  assert.match(
+    cells[1].error,
+    /^GptLayersError: zeros: needs \d+ bytes, and the heap of .*\nin cell 2, line 1$/,
+  )
+  assert.equal(cells[2].text, '', 'what follows an error does not run')
+  await press(page, 'Run all')
+  await settle(page)
+  await page.close()
+})
+
+test('a worker whose process has ended, as Chrome ends it without memory, is missed in words', async () => {
+  const { page } = await openAt('#sources')
+  await settle(page)
+  await page.$eval('iframe', (frame) => (frame.srcdoc = '')) // nobody is there any more
+  await get(page, '.notes ::-p-text(The cells’ worker is gone: it has ended, perhaps for lack of memory.)')
+  await press(page, 'Run all')
+  assert.equal((await settle(page))[1].text, recorded.sources[1].prints)
+  await page.close()
+})
+
+test('a figure at the same place is updated; help shows three', async () => {
+  const { page, cells } = await runCells(
+    'for (let i = 2; i < 40; i++) plot([...Array(i).keys()], { title: `to ${i}` })\nheatmap([[1, -1]], { rows: ["r"], cols: ["a", "b"] })',
+    'heatmap(3)',
+    '1',
+  )
+  assert.equal(cells[0].figures, 2)
+  assert.equal(await text(page, 'figcaption'), 'to 39')
+  assert.match(cells[1].error, /^TypeError: heatmap: matrix should be rows of numbers/)
+  await page.close()
+})
+
+test('cells are added, moved, deleted and brought back; all by keyboard', async () => {
+  const { page } = await openAt(linkOf(fileOf('1', '2')))
+  await settle(page)
+  const codes = () => page.$$eval('.cm-content', (all) => all.map((one) => one.textContent))
+  const press1 = async (/** @type {string} */ name) => {
+    await focus(
+      page,
+      `section:nth-of-type(1) ::-p-xpath(.//button[normalize-space()="${name}" or @aria-label="${name}"])`,
+    )
+    await page.keyboard.press('Enter')
+  }
+  await press1('+ Code')
+  await page.keyboard.type('3')
+  assert.deepEqual(await codes(), ['1', '3', '2'])
+  await press1('Move down')
+  assert.deepEqual(await codes(), ['3', '1', '2'])
+  await press1('Delete')
+  assert.deepEqual(await codes(), ['1', '2'])
+  await press(page, 'Undo')
+  assert.deepEqual(await codes(), ['3', '1', '2'])
+  // Tab indents; after Escape it leaves the editor.
+  await focus(page, '.cm-content')
+  await page.keyboard.press('Tab')
+  assert.match((await codes())[0] ?? '', /^ +3$|^3 +$/)
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('Tab')
+  assert.equal(await page.evaluate(() => document.activeElement?.textContent?.trim()), '+ Code')
+  await page.close()
+})
+
+test('the editor completes names, and says what they are', async () => {
+  const { page } = await openAt('#blank')
+  await settle(page)
+  await focus(page, '.cm-content')
+  await write(page, 'gpt.layerN')
+  await get(page, '.cm-tooltip-autocomplete li ::-p-text(layerNorm)')
+  await page.keyboard.press('Escape')
+  await write(page, 'gpt.LayerNorm')
+  await page.keyboard.press('Escape')
+  await hover(page, '.cm-line', ({ left, top, height }) => ({ x: left + 70, y: top + height / 2 }))
+  const tip = await get(page, '.cm-tooltip-hover')
+  assert.match(await tip.evaluate((one) => one.textContent ?? ''), /^new gpt\.LayerNorm\(embDim: .*\)/)
+  await page.close()
+})
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+for (const scheme of ['light', 'dark'])
+  for (const width of [1280, 360])
+    test(`axe finds nothing at ${width} pixels, ${scheme}, and nothing is wider than the screen`, async () => {
+      const features = { 'prefers-color-scheme': scheme }
+      const { page } = await openAt('#attention', { width, height: 740, features })
+      await settle(page)
+      await press(page, 'Show PyTorch')
+      assert.ok((await overflow(page)) <= 0)
+      await page.evaluate(axe)
+      const { violations } = /** @type {import('axe-core').AxeResults} */ (await page.evaluate('axe.run()'))
+      assert.deepEqual(
+        violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120))}`),
+        [],
+      )
+      await page.close()
+    })
+
+test('what the notebook needs to run is at most 230 kB gzipped; its editor comes afterwards', async () => {
+  const context = await site.newProfile()
+  const page = await newPage(context)
+  await page.evaluateOnNewDocument(() => {
+    navigator.serviceWorker.register = () => new Promise(() => {})
+    window.requestIdleCallback = () => 0 // no idle moment comes
+  })
+  /** @type {Promise<Uint8Array>[]} */
+  const bodies = []
+  page.on('response', (response) => {
+    if (response.request().resourceType() !== 'font' && response.url().startsWith('http'))
+      bodies.push(response.buffer())
+  })
+  await page.goto(`${site.url}notebook/`)
+  await get(page, '.cell')
+  await waitInPage(page, () => document.querySelectorAll('.same').length === 7)
+  const sizes = (await Promise.all(bodies)).map((body) => gzipSync(body, { level: 9 }).length)
+  const total = sizes.reduce((sum, size) => sum + size, 0)
+  assert.ok(sizes.length >= 4 && total <= FIRST_LOAD, `${sizes.length} files, ${total} bytes`)
+  await context.close()
+})
+
+test('after the first visit the notebook works without a network', async () => {
+  const context = await site.newProfile()
+  const { page } = await open(context, `${site.url}notebook/`, READY)
+  await page.evaluate(() => navigator.serviceWorker.ready)
+  await waitInPage(page, () => navigator.serviceWorker.controller !== null)
+  await page.setOfflineMode(true)
+  const target = await context.waitForTarget((one) => one.type() === 'service_worker', { timeout: PATIENCE })
+  const worker = await target.worker()
+  assert.ok(worker)
+  const offline = { offline: true, latency: 0, downloadThroughput: -1, uploadThroughput: -1 }
+  await worker.client.send('Network.enable')
+  await worker.client.send('Network.emulateNetworkConditions', offline)
+  await page.goto(`${site.url}notebook/#sources`, { waitUntil: 'load' })
+  await page.reload({ waitUntil: 'load' })
+  await eventually(
+    async () => (await page.evaluate(look)).filter(({ isSame }) => isSame).length === 6,
+    'no cell ran',
+  )
+  await context.close()
+})
+
+test('the essay and the API reference link to it', async () => {
+  for (const address of ['', 'api/index.html']) {
+    const html = await (await fetch(site.url + address)).text()
+    if (address) assert.match(html, /href="\.\.\/notebook\/index\.html"/)
+  }
+  const { page } = await site.open()
+  assert.equal(await page.$eval('footer a[href*="notebook/"]', (one) => one.textContent), 'Live notebook')
+  await page.close()
+})

@@ -1,0 +1,69 @@
+// What the tests of the notebook page share.
+
+/** @import { Page } from 'puppeteer-core' */
+
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { deflateRawSync } from 'node:zlib'
+import { golden } from '../lib/support.js'
+import { click, get, waitInPage } from '../demo/browser.js'
+
+/** What PyTorch prints, by notebook and cell. @type {Record<string, { code: string, prints: string }[]>} */
+export const recorded = golden('notebooks')
+
+export const MODEL = fileURLToPath(new URL('../golden/pretrained/ckpt.pt', import.meta.url))
+const source = readFileSync(new URL('../../web/notebook/blank.mjs', import.meta.url), 'utf8')
+export const HEADER = source.slice(0, source.indexOf('// %%'))
+
+/** The first cell of most notebooks. */
+export const LOAD = "import * as gpt from 'gpt-layers'\nawait gpt.load()"
+
+/** A notebook's file. @param {...string} cells */
+export const fileOf = (...cells) => cells.map((code) => `// %%\n${code}\n`).join('\n')
+
+/** The fragment of a link with a notebook. @param {string} file */
+export const linkOf = (file) => `#code=${deflateRawSync(file).toString('base64url')}`
+
+/** What the cells show; in the page. */
+export const look = () =>
+  [...document.querySelectorAll('.cell')].map((cell) => {
+    const all = (/** @type {string} */ selector) => [...cell.querySelectorAll(selector)]
+    return {
+      text: all('.output pre.text')
+        .map((one) => one.textContent)
+        .join('\n'),
+      error: all('.output pre.error')
+        .map((one) => one.textContent)
+        .join('\n'),
+      isSame: all('.same').length === 1,
+      figures: all('figure:not(figure figure)').length,
+    }
+  })
+
+/** Whether nothing runs any more; in the page. */
+export const isIdle = () => !document.querySelector('.bar button')?.textContent?.includes('Stop')
+
+/** Waits until the editor is there, and until nothing runs. @param {Page} page */
+export async function settle(page) {
+  await get(page, '.cm-content')
+  await waitInPage(page, isIdle)
+  return page.evaluate(look)
+}
+
+/** Presses a button by its text, or by its name. @param {Page} page @param {string} name */
+export const press = (page, name) =>
+  click(page, `::-p-xpath(//button[normalize-space()="${name}" or @aria-label="${name}"])`)
+
+/** Opens code that comes in a link, and runs it. @param {Page} page */
+export async function runForeign(page) {
+  await press(page, 'Run this notebook')
+  return settle(page)
+}
+
+/** Replaces the code of the focused cell. @param {Page} page @param {string} code in one line */
+export async function write(page, code) {
+  await page.keyboard.down('Control')
+  await page.keyboard.press('a')
+  await page.keyboard.up('Control')
+  await page.keyboard.type(code)
+}

@@ -1,0 +1,163 @@
+// Runs cells. It has no access to the page, to the network, or to what the browser keeps: see frame.js.
+
+import * as core from 'gpt-layers/core'
+import { dots, heatmap, plot } from './figures.ts'
+import { inspect } from './inspect.ts'
+import type { Figure, FromWorker, Item, ToWorker, Where } from './messages.ts'
+import { transform } from './transform.ts'
+
+const LINES = 1000 // that a run of a cell may print
+const CHARACTERS = 200_000
+const LONGEST = 20_000 // characters of one print
+const EVERY = 50 // milliseconds between two messages with outputs
+
+let port: MessagePort
+/** The cell that has run last: what a timer prints is its output, too. */
+let cell = 0
+let items: Item[] = []
+let figures: Map<string, Figure> = new Map()
+let printed = { lines: 0, characters: 0, skipped: 0 }
+let lastFlush = 0
+
+const say = (message: FromWorker) => port.postMessage(message)
+
+function flush() {
+  lastFlush = performance.now()
+  for (const figure of figures.values()) items.push({ type: 'figure', figure })
+  if (printed.skipped) items.push({ type: 'more', count: printed.skipped })
+  if (items.length) say({ type: 'output', cell, items })
+  items = []
+  figures = new Map()
+}
+
+/** A loop without an end prints, too, so it does not wait for the end of the task. */
+function flushSoon() {
+  if (performance.now() - lastFlush > EVERY) flush()
+  else if (items.length + figures.size === 1) setTimeout(flush, EVERY)
+}
+
+const isOwn = (value: unknown) => value instanceof core.Tensor || value instanceof core.Module
+const textOf = (value: unknown) => {
+  const text = inspect(value, isOwn)
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}... (${text.length} characters)` : text
+}
+
+function print(...values: unknown[]) {
+  if (printed.lines >= LINES || printed.characters >= CHARACTERS) printed.skipped++
+  else {
+    const text = values.map(textOf).join(' ')
+    printed.lines += text.split('\n').length
+    printed.characters += text.length
+    items.push({ type: 'text', text })
+  }
+  flushSoon()
+}
+
+const fileOf = (id: number) => `cell-${id}.js`
+
+function whereIs(error: unknown): Where | null {
+  if (error instanceof SyntaxError && 'loc' in error)
+    return { cell, line: (error.loc as { line: number }).line }
+  const found = error instanceof Error && /cell-(\d+)\.js:(\d+)/.exec(error.stack ?? '')
+  return found ? { cell: Number(found[1]), line: Number(found[2]) - 1 } : null
+}
+
+function fail(error: unknown) {
+  const text =
+    error instanceof Error
+      ? `${error.name}: ${error.message.replace(/ \(\d+:\d+\)$/, '')}`
+      : `Thrown: ${textOf(error)}`
+  items.push({ type: 'error', text, where: whereIs(error) })
+  flush()
+}
+
+async function run(id: number, code: string) {
+  cell = id
+  printed = { lines: 0, characters: 0, skipped: 0 }
+  let failed = false
+  try {
+    const { source, names } = transform(code, fileOf(id))
+    for (const name of names.filter((name) => !declared.has(name))) {
+      declared.add(name)
+      Object.defineProperty(globalThis, name, { value: undefined, writable: true, configurable: true })
+    }
+    const value: unknown = await evaluate(source)
+    if (value !== undefined) print(value)
+  } catch (error) {
+    failed = true
+    fail(error)
+  }
+  flush()
+  say({ type: 'done', cell: id, failed })
+}
+
+const declared: Set<string> = new Set()
+const evaluate = globalThis.eval // called by another name, it sees global variables alone
+
+/** The package, with the WebAssembly that the page has fetched. */
+const gpt = Object.create(core, {
+  load: {
+    value: async (options = {}) => core.load({ ...(await compiled()), ...options }),
+    enumerable: true,
+  },
+})
+let module: Promise<WebAssembly.Module> | undefined
+let receiveWasm: (bytes: ArrayBuffer) => void
+const compiled = async () => {
+  module ??= new Promise<ArrayBuffer>((resolve) => {
+    receiveWasm = resolve
+    say({ type: 'wasm' })
+  }).then((bytes) => WebAssembly.compile(bytes))
+  return { module: await module }
+}
+
+let receiveFile: (file: File) => void
+const openFile = (says = 'A file') =>
+  new Promise<File>((resolve) => {
+    receiveFile = resolve
+    items.push({ type: 'file', says: String(says) })
+    flush()
+  })
+
+/** Where in a cell a figure is made. */
+const placeOf = () => /cell-\d+\.js:\d+:\d+/.exec(new Error().stack ?? '')?.[0] ?? 'elsewhere'
+const drawing =
+  <A extends unknown[]>(make: (...all: A) => Omit<Figure, 'place'>) =>
+  (...all: A) => {
+    const place = placeOf()
+    figures.set(place, { ...make(...all), place } as Figure)
+    flushSoon()
+  }
+
+Object.assign(globalThis, {
+  $import: async (name: string) => {
+    if (name === 'gpt-layers') return gpt
+    throw new Error(`a cell can import 'gpt-layers' and nothing else, got '${name}'`)
+  },
+  openFile,
+  plot: drawing(plot),
+  heatmap: drawing(heatmap),
+  dots: drawing(dots),
+})
+for (const name of ['log', 'info', 'warn', 'error', 'debug', 'table'] as const) console[name] = print
+
+addEventListener('error', (event) => {
+  event.preventDefault()
+  fail(event.error ?? event.message)
+})
+addEventListener('unhandledrejection', (event) => {
+  event.preventDefault()
+  fail(event.reason)
+})
+addEventListener(
+  'message',
+  ({ ports }) => {
+    port = ports[0]
+    port.onmessage = ({ data }: MessageEvent<ToWorker>) => {
+      if (data.type === 'run') void run(data.cell, data.code)
+      else if (data.type === 'wasm') receiveWasm(data.bytes)
+      else receiveFile(data.file)
+    }
+  },
+  { once: true },
+)
