@@ -152,6 +152,7 @@ test('dispose ends the workers', { skip }, async () => {
   gpt.dispose()
   assert.equal(gpt.threads, 1)
   await exits
+  assert.equal(gpt.threadsReason, 'nothing is loaded: await load() first')
 })
 
 for (const name of ['GELU, tanh', 'LayerNorm', 'Linear', 'FeedForward', 'Attention']) {
