@@ -5,107 +5,6 @@
 #include "reference.h"
 
 static const double tolerance = 3e-6, gradient_tolerance = 1e-5;
-enum { SEED = 123 };
-
-typedef struct shape {
-    size_t batch, tokens, heads, size;
-} shape;
-
-static size_t rows_of(shape s) { return s.batch * s.tokens; }
-static size_t dim_of(shape s) { return s.heads * s.size; }
-static size_t pairs_of(shape s) { return s.batch * s.heads * s.tokens; }
-
-/* Odd sizes below, at and above panels of 8 queries, tiles of 96 keys and blocks of 128 queries. */
-static void every_shape(void (*try_one)(shape s, float p))
-{
-    static const size_t tokens[9] = {1, 2, 3, 8, 17, 33, 65, 97, 200}, sizes_of_heads[4] = {1, 5, 16, 64};
-    for (size_t t = 0; t < 9; t++)
-        for (size_t k = 0; k < 4; k++) {
-            if (tokens[t] > 65 && k % 2 == 0) continue;
-            try_one(
-                (shape){1 + (t + k) % 2, tokens[t], tokens[t] > 65 ? 1 : 1 + (t + k) % 3, sizes_of_heads[k]},
-                0.0f);
-            try_one((shape){1, tokens[t], 2, sizes_of_heads[k]}, 0.3f);
-        }
-    try_one((shape){1, 7, 12, 64}, 0.0f);
-    try_one((shape){1, 5, 1, 100}, 0.0f);
-}
-
-/* Errors relative to the largest of the expected values. */
-static void expect_near(const char *name, const float *got, const float *expected, size_t n,
-                        double tolerance_of_largest)
-{
-    const double allowed = tolerance_of_largest * largest(expected, n);
-    for (size_t i = 0; i < n; i++) expect_within(name, i, (double)got[i], (double)expected[i], allowed);
-}
-
-static void expect_forward(shape s, float p)
-{
-    in_case("batch %zu, tokens %zu, heads %zu, size %zu, p %g", s.batch, s.tokens, s.heads, s.size,
-            (double)p);
-    const size_t n = rows_of(s) * dim_of(s), scratch_size = gpt_attention_scratch_size(s.tokens, s.size);
-    const float *qkv = random_input("qkv", 3 * n, -2.0f, 2.0f);
-    float *y = output("y", n), *expected = output("expected", n), *scratch = output("scratch", scratch_size);
-    float *max = output("max", pairs_of(s)), *max_expected = output("max expected", pairs_of(s));
-    float *sum = output("sum", pairs_of(s)), *sum_expected = output("sum expected", pairs_of(s));
-    gpt_attention_forward_ref(expected, max_expected, sum_expected, qkv, s.batch, s.tokens, s.heads, s.size,
-                              SEED, p);
-    expect_status(
-        gpt_attention_forward(y, max, sum, scratch, qkv, s.batch, s.tokens, s.heads, s.size, SEED, p, 0, 1),
-        GPT_OK);
-    expect_close("y", y, expected, n, tolerance);
-    expect_close("max", max, max_expected, pairs_of(s), tolerance);
-    expect_close("sum", sum, sum_expected, pairs_of(s), 3 * tolerance);
-    end_case();
-}
-
-static void forward_agrees(void) { every_shape(expect_forward); }
-
-static void expect_weights(shape s, float p)
-{
-    if (p > 0.0f) return;
-    in_case("batch %zu, tokens %zu, heads %zu, size %zu", s.batch, s.tokens, s.heads, s.size);
-    const size_t n = pairs_of(s) * s.tokens, scratch_size = gpt_attention_scratch_size(s.tokens, s.size);
-    const float *qkv = random_input("qkv", 3 * rows_of(s) * dim_of(s), -2.0f, 2.0f);
-    float *y = output("y", rows_of(s) * dim_of(s)), *max = output("max", pairs_of(s)),
-          *sum = output("sum", pairs_of(s));
-    float *w = output("w", n), *expected = output("expected", n), *scratch = output("scratch", scratch_size);
-    expect_status(
-        gpt_attention_forward(y, max, sum, scratch, qkv, s.batch, s.tokens, s.heads, s.size, SEED, p, 0, 1),
-        GPT_OK);
-    gpt_attention_weights_ref(expected, qkv, s.batch, s.tokens, s.heads, s.size);
-    expect_status(gpt_attention_weights(w, scratch, qkv, max, sum, s.batch, s.tokens, s.heads, s.size, 0, 1),
-                  GPT_OK);
-    expect_close("w", w, expected, n, tolerance);
-    end_case();
-}
-
-static void weights_agree(void) { every_shape(expect_weights); }
-
-static void expect_backward(shape s, float p)
-{
-    in_case("batch %zu, tokens %zu, heads %zu, size %zu, p %g", s.batch, s.tokens, s.heads, s.size,
-            (double)p);
-    const size_t n = rows_of(s) * dim_of(s),
-                 backward_size = gpt_attention_backward_scratch_size(s.tokens, s.size);
-    const float *qkv = random_input("qkv", 3 * n, -2.0f, 2.0f), *dy = random_input("dy", n, -1.0f, 1.0f);
-    float *y = work(n), *max = work(pairs_of(s)), *sum = work(pairs_of(s)),
-          *scratch = output("scratch", backward_size);
-    float *dqkv = output("dqkv", 3 * n), *expected = output("expected", 3 * n);
-    float *forward_scratch = work(gpt_attention_scratch_size(s.tokens, s.size));
-    expect_status(gpt_attention_forward(y, max, sum, forward_scratch, qkv, s.batch, s.tokens, s.heads, s.size,
-                                        SEED, p, 0, 1),
-                  GPT_OK);
-    double *sums = (double *)(void *)work(6 * n);
-    gpt_attention_backward_ref(expected, sums, dy, qkv, s.batch, s.tokens, s.heads, s.size, SEED, p);
-    expect_status(gpt_attention_backward(dqkv, scratch, dy, y, qkv, max, sum, s.batch, s.tokens, s.heads,
-                                         s.size, SEED, p, 0, 1),
-                  GPT_OK);
-    expect_near("dqkv", dqkv, expected, 3 * n, gradient_tolerance);
-    end_case();
-}
-
-static void backward_agrees(void) { every_shape(expect_backward); }
 
 static void known_values(void)
 {
@@ -282,10 +181,6 @@ static void scratch_stops_growing(void)
 static void test_attention(void)
 {
     promise("attention of a small example is the one computed by hand", known_values);
-    promise("attention is within 3e-6 of float64 at odd sizes, with dropout too", forward_agrees);
-    promise("attention's weights are within 3e-6 of float64, 0 above the diagonal", weights_agree);
-    promise("attention's gradients are within 1e-5 of float64 at odd sizes, with dropout too",
-            backward_agrees);
     promise("attention of a token does not depend on later tokens, bit for bit, not even on NaN", is_causal);
     promise("attention does not overflow with huge scores", huge_scores);
     promise("attention's weights and gradients are as exact for scores of 1e4 to 1e7 as for small ones",

@@ -78,44 +78,6 @@ static void fill_cache(float *keys, float *values, shape s, float rest)
     forward_ref(y, keys, values, qkv, before);
 }
 
-static void one_case(shape s)
-{
-    in_case("batch %zu, tokens %zu, past %zu, capacity %zu, heads %zu, size %zu", s.batch, s.tokens, s.past,
-            s.capacity, s.heads, s.size);
-    const size_t n = y_floats(s), cache = cache_floats(s);
-    const float *qkv = random_input("qkv", 3 * n, -2.0f, 2.0f);
-    float *keys_before = work(cache), *values_before = work(cache);
-    fill_cache(keys_before, values_before, s, NAN);
-    float *keys = output_of("keys", keys_before, cache), *values = output_of("values", values_before, cache);
-    float *y = output("y", n), *expected = output("expected", n), *scratch = scratch_of(s);
-    float *keys_expected = output_of("keys expected", keys_before, cache),
-          *values_expected = output_of("values expected", values_before, cache);
-    forward_ref(expected, keys_expected, values_expected, qkv, s);
-    expect_status(forward(y, keys, values, scratch, qkv, s), GPT_OK);
-    expect_close("y", y, expected, n, tested->tolerance);
-    expect_same("keys", keys, keys_expected, cache);
-    expect_same("values", values, values_expected, cache);
-    end_case();
-}
-
-/* Below, at and above panels of 12 keys and 8 queries, tiles of 96 keys, blocks of 128 queries, and blocks of
- * 32 tokens and columns. */
-static void agrees(void)
-{
-    static const size_t tokens[6] = {1, 1, 3, 5, 8, 20}, sizes_of_heads[4] = {1, 5, 16, 64};
-    static const size_t pasts[13] = {0, 1, 3, 7, 8, 11, 12, 13, 30, 32, 95, 96, 100};
-    for (size_t p = 0; p < 13; p++)
-        for (size_t t = 0; t < 6; t++) {
-            const size_t k = p + t, end = pasts[p] + tokens[t];
-            one_case(
-                (shape){1 + k % 2, tokens[t], pasts[p], end + k % 3 * 7, 1 + k % 3, sizes_of_heads[k % 4]});
-        }
-    one_case((shape){1, 140, 90, 240, 1, 7});
-    one_case((shape){1, 1, 300, 1024, 12, 64});
-    one_case((shape){1, 1, 5, 6, 1, 100});
-    one_case((shape){2, 2, 33, 40, 9, 33});
-}
-
 /* A text of `TOKENS` at once, and in pieces. */
 enum { BATCH = 2, TOKENS = 150, HEADS = 2, SIZE = 20, DIM = HEADS * SIZE };
 static const shape all_at_once = {BATCH, TOKENS, 0, TOKENS, HEADS, SIZE};
@@ -300,9 +262,6 @@ static void refuses_small_capacities(void)
 static void test_attention_cached(void)
 {
     tested = &in_float32;
-    promise("cached attention is within 3e-6 of float64 at odd sizes and positions, and keeps the cache to "
-            "the bit",
-            agrees);
     promise("cached attention token by token and in pieces is attention in one pass, to 2e-6", pieces_agree);
     promise("cached attention of a truncated cache does not depend on what was cut off, not even on NaN",
             truncates);
@@ -368,9 +327,6 @@ static void loops_agree(void)
 
 static void test_attention_int8(void)
 {
-    promise_of_loops("attention with a cache in int8 is within 3e-4 of float64 with the cache's numbers, and "
-                     "keeps the cache to the bit",
-                     agrees);
     promise_of_loops(
         "attention with a cache in int8 is within 1 % of attention without a cache, and has the same "
         "bits token by token, in pieces and in one pass",

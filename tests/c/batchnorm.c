@@ -31,73 +31,6 @@ static void expect_forward(const float *values, size_t rows, size_t cols)
     end_case();
 }
 
-/* Compares the gradients with the reference. */
-static void expect_backward(const float *values, size_t rows, size_t cols)
-{
-    const size_t n = rows * cols;
-    const float *x = input_of("x", values, n), *scale = random_input("scale", cols, -2.0f, 2.0f);
-    const float *dy = random_input("dy", n, -2.0f, 2.0f);
-    float *mean = output("mean", cols), *off = output("off", cols), *var = output("var", cols);
-    expect_status(gpt_batchnorm_statistics(mean, off, var, x, rows, cols, 0, 1), GPT_OK);
-    float *dx = output("dx", n), *ds = output("dscale", cols), *db = output("dshift", cols);
-    float *dx_ref = output("expected dx", n), *ds_ref = output("expected dscale", cols);
-    float *db_ref = output("expected dshift", cols);
-    gpt_batchnorm_backward_ref(dx_ref, ds_ref, db_ref, dy, x, mean, off, var, scale, rows, cols, 1e-5f);
-    expect_status(gpt_batchnorm_backward(dx, ds, db, dy, x, mean, off, var, scale, rows, cols, 1e-5f, 0, 1),
-                  GPT_OK);
-    for (size_t c = 0; c < cols; c++) {
-        expect_within("dscale", c, (double)ds[c], (double)ds_ref[c], 2e-6 * (double)rows);
-        expect_within("dshift", c, (double)db[c], (double)db_ref[c], 1e-6 * (double)rows);
-    }
-    /* dx is a difference of terms as large as 2 · scale · rstd, whose rounding errors remain */
-    double most = largest(dx_ref, n);
-    for (size_t c = 0; c < cols; c++)
-        most = fmax(most, 2.0 * fabs((double)scale[c]) / sqrt((double)var[c] + 1e-5));
-    for (size_t i = 0; i < n; i++) expect_within("dx", i, (double)dx[i], (double)dx_ref[i], 2e-6 * most);
-    end_case();
-}
-
-/* Sizes below, at and above a vector and a block, for several means and deviations. */
-static void agrees(void)
-{
-    static const float means[5] = {0.0f, 1e4f, -1e4f, 1e5f, 1e15f},
-                       deviations[5] = {1.0f, 0.1f, 0.1f, 1.0f, 1e10f};
-    static const size_t rows_of[7] = {2, 3, 15, 17, 64, 65, 200}, cols_of[8] = {1, 3, 4, 15, 16, 17, 33, 65};
-    for (size_t k = 0; k < 8; k++) {
-        for (size_t r = 0; r < 7; r++) {
-            for (size_t s = 0; s < 5; s++) {
-                const size_t rows = rows_of[r], cols = cols_of[k];
-                in_case("%zu x %zu, mean %g, deviation %g", rows, cols, (double)means[s],
-                        (double)deviations[s]);
-                float *values = work(rows * cols);
-                fill_gauss(values, rows * cols, means[s], deviations[s]);
-                expect_forward(values, rows, cols);
-                in_case("backward, %zu x %zu, mean %g, deviation %g", rows, cols, (double)means[s],
-                        (double)deviations[s]);
-                values = work(rows * cols);
-                fill_gauss(values, rows * cols, means[s], deviations[s]);
-                expect_backward(values, rows, cols);
-            }
-        }
-    }
-}
-
-/* An outlier in the rows that determine the pivot, and in the others. */
-static void agrees_with_an_outlier(void)
-{
-    static const float outliers[5] = {10.0f, -1e3f, 1e5f, 1e8f, 1e12f};
-    for (size_t o = 0; o < 5; o++) {
-        for (int last = 0; last <= 1; last++) {
-            const size_t rows = 100, cols = 17;
-            in_case("%g %s", (double)outliers[o], last ? "last" : "first");
-            float *values = work(rows * cols);
-            fill_gauss(values, rows * cols, 5.0f, 0.1f);
-            values[last ? (rows - 1) * cols + 3 : 3] = outliers[o];
-            expect_forward(values, rows, cols);
-        }
-    }
-}
-
 /* The rows that determine the pivot are far from all others. */
 static void agrees_where_the_first_rows_mislead(void)
 {
@@ -226,10 +159,6 @@ static void test_batchnorm(void)
 {
     promise("batch norm of two rows and its running statistics have the values of the equations",
             known_values);
-    promise("batch norm is within 5e-6 of float64, its gradients 2e-6, also if the mean is 1e5 times the "
-            "deviation",
-            agrees);
-    promise("batch norm is within 5e-6 of float64 with an outlier first or last", agrees_with_an_outlier);
     promise("batch norm is within 5e-6 of float64 if the first rows are far from the others",
             agrees_where_the_first_rows_mislead);
     promise("batch norm backward sums 20,000 equal rows with an error of at most 1e-6", sums_many_rows);

@@ -47,8 +47,8 @@ typedef enum style {
     LOGITS,     /* |x| <= 100 */
     SATURATED,  /* a few are larger by 10 to 60 */
     OUTLIER,
-    MAGNITUDES, /* 1e-20 to 1e18 */
-    HUGE_ONES,
+    MAGNITUDES,   /* 1e-20 to 1e18 */
+    HUGE_ONES,    /* from 1e18 on */
     SPECIAL_ONES, /* a few zeros, denormals, limits, infinities and NaN */
     ANY_BITS,
     STYLES

@@ -7,16 +7,6 @@
 /* The error bound of the contract, as in expect_close. */
 static const double tolerance = 1e-6;
 
-enum { MAX_ROWS = 33 };
-
-/* Random targets; every fifth row is ignored. */
-static const int32_t *random_targets(size_t rows, size_t cols)
-{
-    static int32_t targets[MAX_ROWS];
-    for (size_t r = 0; r < rows; r++) targets[r] = r % 5 == 4 ? GPT_IGNORE : (int32_t)random_below(cols);
-    return targets;
-}
-
 /* Compares forward and backward with their references. */
 static void expect_crossentropy(const float *values, const int32_t *targets, size_t rows, size_t cols,
                                 float smoothing)
@@ -39,24 +29,6 @@ static void expect_crossentropy(const float *values, const int32_t *targets, siz
     end_case();
 }
 
-static void agrees(void)
-{
-    static const float deviations[3] = {1.0f, 30.0f, 1e4f}, means[3] = {0.0f, 1e4f, -3e5f};
-    for (size_t k = 0; k < SIZES; k++) {
-        for (size_t r = 0; r < ROW_COUNTS; r++) {
-            for (size_t s = 0; s < 3; s++) {
-                const size_t rows = row_counts[r], cols = sizes[k];
-                in_case("%zu x %zu, deviation %g, mean %g", rows, cols, (double)deviations[s],
-                        (double)means[s]);
-                float *values = work(rows * cols);
-                fill_gauss(values, rows * cols, means[s], deviations[s]);
-                const float smoothing = (k + r + s) % 3 ? 0.0f : 0.1f * (float)(k % 11);
-                expect_crossentropy(values, random_targets(rows, cols), rows, cols, smoothing);
-            }
-        }
-    }
-}
-
 /* GPT-2's vocabulary. In a sum of equal terms every addition rounds in the same direction. */
 static void agrees_on_long_rows(void)
 {
@@ -71,20 +43,8 @@ static void agrees_on_long_rows(void)
     }
 }
 
-static void agrees_on_specials(void)
+static void row_of_minus_infinity(void)
 {
-    for (size_t cols = 1; cols <= SMALL_SIZES; cols++) {
-        for (size_t place = 0; place < cols; place++) {
-            for (size_t s = 0; s < SPECIALS; s++) {
-                in_case("%zu logits, logit %zu is %g", cols, place, (double)specials[s]);
-                float *values = work(2 * cols);
-                fill_random(values, 2 * cols, -4.0f, 4.0f);
-                values[place] = specials[s];
-                const int32_t targets[2] = {(int32_t)random_below(cols), 0};
-                expect_crossentropy(values, targets, 2, cols, 0.0f);
-            }
-        }
-    }
     in_case("all -infinity");
     static const float all[5] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY};
     static const int32_t targets[1] = {2};
@@ -158,11 +118,8 @@ static void test_crossentropy(void)
     promise("cross entropy's gradient is within 2e-6 of its largest element where the target's p is near 1",
             saturated_rows);
     promise("cross entropy of n equal logits is log n", known_values);
-    promise(
-        "cross entropy and its gradient are within 1e-6 of float64 at every size; in parts, the same bits",
-        agrees);
     promise("cross entropy is within 1e-6 of float64 for 50,257 logits of two values", agrees_on_long_rows);
-    promise("cross entropy of special values agrees with the reference in every lane", agrees_on_specials);
+    promise("cross entropy of a row of -infinity is NaN", row_of_minus_infinity);
     promise("cross entropy's loss and gradient of an ignored row are exactly 0", ignored_rows_are_zero);
 }
 

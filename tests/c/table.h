@@ -131,6 +131,7 @@ struct trial {
     size_t n[MOST_TENSORS];       /* words of 4 bytes */
     unsigned range[MOST_TENSORS]; /* of inputs: SMALL, or several of the others */
     int prepared;                 /* whether prepare() has run, or there is none */
+    int is_whole;                 /* whether all floats are small whole numbers */
     int status;                   /* GPT_ERR_VALUE if an index or a number is wrong */
 };
 
