@@ -28,6 +28,31 @@ static void known_values(void)
     }
 }
 
+static void expect_long_row(const float *x, size_t cols)
+{
+    const float *scale = random_input("scale", cols, -2.0f, 2.0f);
+    float *y = output("y", cols), *expected = output("expected", cols);
+    gpt_layernorm_forward_ref(expected, NULL, NULL, x, scale, NULL, 1, cols, 1e-12f);
+    expect_status(gpt_layernorm_forward(y, NULL, NULL, x, scale, NULL, 1, cols, 1e-12f, 0, 1), GPT_OK);
+    expect_close("y", y, expected, cols, tolerance);
+    end_case();
+}
+
+/* Sums of many equal squares: every addition rounds in the same direction, so that the errors add up. */
+static void agrees_on_two_values(void)
+{
+    static const float shares[4] = {0.5f, 0.1f, 0.01f, 0.001f};
+    for (size_t k = 0; k < 16; k++) {
+        const size_t cols = k / 4 % 2 ? 65536 : 12288;
+        const float a = random_gauss(), b = random_gauss();
+        in_case("cols %zu, %g, and in a share of %g of them %g", cols, (double)a, (double)shares[k % 4],
+                (double)b);
+        float *x = work(cols);
+        for (size_t i = 0; i < cols; i++) x[i] = random_in(0.0f, 1.0f) < shares[k % 4] ? b : a;
+        expect_long_row(x, cols);
+    }
+}
+
 /* The elements that determine the pivot are far from all others. */
 static void agrees_where_the_first_elements_mislead(void)
 {
@@ -35,14 +60,10 @@ static void agrees_where_the_first_elements_mislead(void)
     static const float others[3] = {1.0f, -1e3f, 1e8f};
     for (size_t k = 0; k < 3; k++) {
         in_case("16 elements around 0, the others around %g", (double)others[k]);
-        float *x = work(COLS), *y = output("y", COLS), *expected = output("expected", COLS);
-        const float *scale = random_input("scale", COLS, -2.0f, 2.0f);
+        float *x = work(COLS);
         for (size_t i = 0; i < COLS; i++)
             x[i] = others[k] * ((i < 16 ? 0.0f : 1.0f) + 1e-4f * random_gauss());
-        gpt_layernorm_forward_ref(expected, NULL, NULL, x, scale, NULL, 1, COLS, 1e-12f);
-        expect_status(gpt_layernorm_forward(y, NULL, NULL, x, scale, NULL, 1, COLS, 1e-12f, 0, 1), GPT_OK);
-        expect_close("y", y, expected, COLS, tolerance);
-        end_case();
+        expect_long_row(x, COLS);
     }
 }
 
@@ -193,6 +214,7 @@ static void backward_of_a_bad_row(void)
 static void test_layernorm(void)
 {
     promise("layer norm of 1, 2, 3, 4 has the values of the equation", known_values);
+    promise("layer norm is within 5e-6 of float64 on long rows of two values", agrees_on_two_values);
     promise("layer norm is within 5e-6 of float64 if the first elements are far from the others",
             agrees_where_the_first_elements_mislead);
     promise("layer norm of a constant row is the shift, not NaN", constant_row_is_the_shift);

@@ -6,50 +6,33 @@
 
 enum { MOST_SIZES = 3 };
 
-static size_t size_of_linear(const size_t *s) { return gpt_linear_scratch_size(s[0], s[1]); }
-static size_t size_of_linear_backward(const size_t *s)
-{
-    return gpt_linear_backward_scratch_size(s[0], s[1]);
-}
-static size_t size_of_conv1d(const size_t *s) { return gpt_conv1d_scratch_size(s[0], s[1]); }
-static size_t size_of_conv1d_backward(const size_t *s)
-{
-    return gpt_conv1d_backward_scratch_size(s[0], s[1]);
-}
-static size_t size_of_int8_linear(const size_t *s) { return gpt_int8_linear_scratch_size(s[0], s[1], 2); }
-static size_t size_of_feedforward(const size_t *s) { return gpt_feedforward_scratch_size(s[0], s[1], s[2]); }
-static size_t size_of_attention(const size_t *s) { return gpt_attention_scratch_size(s[0], s[1]); }
-static size_t size_of_attention_cached(const size_t *s)
-{
-    return gpt_attention_cached_scratch_size(s[0], 0, s[1], s[2]);
-}
-static size_t size_of_attention_cached_token(const size_t *s)
-{
-    return gpt_attention_cached_scratch_size(1, s[0], s[1], s[2]);
-}
-static size_t size_of_attention_cache(const size_t *s) { return gpt_attention_cache_size(s[0], s[1]); }
-static size_t size_of_attention_int8(const size_t *s)
-{
-    return gpt_attention_int8_scratch_size(s[0], 0, s[1], s[2]);
-}
-static size_t size_of_attention_int8_token(const size_t *s)
-{
-    return gpt_attention_int8_scratch_size(1, s[0], s[1], s[2]);
-}
-static size_t size_of_attention_int8_cache(const size_t *s)
-{
-    return gpt_attention_int8_cache_size(s[0], s[1]);
-}
-static size_t size_of_attention_backward(const size_t *s)
-{
-    return gpt_attention_backward_scratch_size(s[0], s[1]);
-}
-
+/* A function of sizes a, b and c, and the products of them that must be addressable. */
 typedef struct scratch {
     const char *name;
-    size_t (*size)(const size_t *s);
+    size_t (*size)(size_t a, size_t b, size_t c);
     const char *tensors;
 } scratch;
+
+#define SIZE_OF(name, ...)                                                                                   \
+    static size_t size_of_##name(size_t a, size_t b, size_t c)                                               \
+    {                                                                                                        \
+        (void)c;                                                                                             \
+        return __VA_ARGS__;                                                                                  \
+    }
+SIZE_OF(linear, gpt_linear_scratch_size(a, b))
+SIZE_OF(linear_backward, gpt_linear_backward_scratch_size(a, b))
+SIZE_OF(conv1d, gpt_conv1d_scratch_size(a, b))
+SIZE_OF(conv1d_backward, gpt_conv1d_backward_scratch_size(a, b))
+SIZE_OF(int8_linear, gpt_int8_linear_scratch_size(a, b, 2))
+SIZE_OF(feedforward, gpt_feedforward_scratch_size(a, b, c))
+SIZE_OF(attention, gpt_attention_scratch_size(a, b))
+SIZE_OF(attention_backward, gpt_attention_backward_scratch_size(a, b))
+SIZE_OF(attention_cached, gpt_attention_cached_scratch_size(a, 0, b, c))
+SIZE_OF(attention_cached_token, gpt_attention_cached_scratch_size(1, a, b, c))
+SIZE_OF(attention_cache, gpt_attention_cache_size(a, b))
+SIZE_OF(attention_int8, gpt_attention_int8_scratch_size(a, 0, b, c))
+SIZE_OF(attention_int8_token, gpt_attention_int8_scratch_size(1, a, b, c))
+SIZE_OF(attention_int8_cache, gpt_attention_int8_cache_size(a, b))
 
 enum { SCRATCHES = 14 };
 static const scratch scratches[SCRATCHES] = {
@@ -71,41 +54,38 @@ static const scratch scratches[SCRATCHES] = {
 
 /* Calls `expect_one` with every kind of sizes that make one of the tensors unaddressable: one size too large
  * and the others 0 or 1; two sizes whose product is too large or wraps to 0, and the others 0 or 1. */
-static void each_impossible_size(const char *tensors, const void *what,
-                                 void (*expect_one)(const void *what, const size_t *s))
+static void each_impossible_size(const scratch *k, void (*expect_one)(const scratch *k, const size_t *s))
 {
     enum { LARGE = 5, BITS = 8 * sizeof(size_t) };
     static const size_t large[LARGE] = {SIZE_MAX / 8, SIZE_MAX / 8 + 1, SIZE_MAX / 4, SIZE_MAX / 2, SIZE_MAX};
-    for (const char *first = tensors; *first; first++) {
+    for (const char *first = k->tensors; *first; first++) {
         if (*first == ' ') continue;
         for (size_t other = 0; other <= 1; other++) {
             size_t s[MOST_SIZES] = {other, other, other}, *const one = s + (*first - 'a');
-            for (size_t k = 0; k < LARGE; k++) {
-                *one = large[k];
-                expect_one(what, s);
+            for (size_t l = 0; l < LARGE; l++) {
+                *one = large[l];
+                expect_one(k, s);
             }
             for (const char *second = first + 1; *second && *second != ' '; second++)
                 for (size_t bits = BITS / 2 - 1; bits <= BITS / 2; bits++) {
                     *one = s[*second - 'a'] = (size_t)1 << bits;
-                    expect_one(what, s);
+                    expect_one(k, s);
                     s[*second - 'a'] = other;
                 }
         }
     }
 }
 
-static void expect_no_scratch(const void *what, const size_t *s)
+static void expect_no_scratch(const scratch *k, const size_t *s)
 {
-    const scratch *k = what;
     in_case("%s, sizes %zu, %zu, %zu", k->name, s[0], s[1], s[2]);
-    const size_t size = k->size(s);
+    const size_t size = k->size(s[0], s[1], s[2]);
     expect(size == SIZE_MAX, "expected SIZE_MAX, got %zu", size);
 }
 
 static void scratch_sizes_do_not_wrap(void)
 {
-    for (size_t k = 0; k < SCRATCHES; k++)
-        each_impossible_size(scratches[k].tensors, &scratches[k], expect_no_scratch);
+    for (size_t k = 0; k < SCRATCHES; k++) each_impossible_size(&scratches[k], expect_no_scratch);
 }
 
 static void the_rule(void)
