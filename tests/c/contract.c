@@ -151,8 +151,8 @@ double scalar(char kind, unsigned choice, int bad)
 #endif
     }
     case 'g': { /* inputs in a group of int8 weights: even and > 0 */
-        const double good_groups[6] = {2, 4, 6, 32, 128, 1e6}, bad_groups[3] = {0, 1, 33};
-        return bad ? bad_groups[choice % 3] : good_groups[choice % 6];
+        const double good_groups[8] = {2, 4, 6, 190, 32, 128, 1e6, 256}, bad_groups[3] = {0, 1, 33};
+        return bad ? bad_groups[choice % 3] : good_groups[choice % 8];
     }
     case 's': return choice * 16843009.0; /* a seed */
     case 'f': {                           /* a factor of a loss */
@@ -283,7 +283,8 @@ static void fill_input(trial *t, size_t i, const choice *chosen)
     case INDICES:
     case TARGETS:
         fill_indices(t->c.t[i], t->n[i], size_of(t->k, &t->c, t->k->classes), content == TARGETS);
-        if (t->n[i] && size_of(t->k, &t->c, t->k->classes) == 0) t->status = GPT_ERR_VALUE;
+        for (size_t j = 0; j < t->n[i] && size_of(t->k, &t->c, t->k->classes) == 0; j++)
+            if (((int32_t *)t->c.t[i])[j] != GPT_IGNORE) t->status = GPT_ERR_VALUE;
         break;
     case BYTES:
         for (size_t j = 0; j < 4 * t->n[i]; j++) ((uint8_t *)t->c.t[i])[j] = (uint8_t)random_below(256);
