@@ -77,15 +77,7 @@ static void pack_panel(float *panel, const float *rows, size_t n, size_t step, s
             v128_t r[4];
             for (size_t i = 0; i < 4; i++)
                 r[i] = lane + i < n ? wasm_f32x4_mul(load_row(rows + (lane + i) * step, d, size), f) : zero;
-            const v128_t ab_low = wasm_i32x4_shuffle(r[0], r[1], 0, 4, 1, 5),
-                         ab_high = wasm_i32x4_shuffle(r[0], r[1], 2, 6, 3, 7);
-            const v128_t cd_low = wasm_i32x4_shuffle(r[2], r[3], 0, 4, 1, 5),
-                         cd_high = wasm_i32x4_shuffle(r[2], r[3], 2, 6, 3, 7);
-            float *to = panel + d * GPT_PANEL_WIDTH + lane;
-            wasm_v128_store(to, wasm_i64x2_shuffle(ab_low, cd_low, 0, 2));
-            wasm_v128_store(to + GPT_PANEL_WIDTH, wasm_i64x2_shuffle(ab_low, cd_low, 1, 3));
-            wasm_v128_store(to + 2 * GPT_PANEL_WIDTH, wasm_i64x2_shuffle(ab_high, cd_high, 0, 2));
-            wasm_v128_store(to + 3 * GPT_PANEL_WIDTH, wasm_i64x2_shuffle(ab_high, cd_high, 1, 3));
+            gpt_store_transposed(panel + d * GPT_PANEL_WIDTH + lane, GPT_PANEL_WIDTH, r[0], r[1], r[2], r[3]);
         }
 }
 

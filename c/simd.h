@@ -118,6 +118,20 @@ static inline void gpt_scale_row(float *y, const float *x, float factor, size_t 
     for (; i < n; i++) y[i] = factor * x[i];
 }
 
+/* Stores four rows of four elements as columns: row a is the first element of each of four rows of y, which are
+ * `step` floats apart. */
+GPT_INLINE void gpt_store_transposed(float *y, size_t step, v128_t a, v128_t b, v128_t c, v128_t d)
+{
+    const v128_t ab_low = wasm_i32x4_shuffle(a, b, 0, 4, 1, 5),
+                 ab_high = wasm_i32x4_shuffle(a, b, 2, 6, 3, 7),
+                 cd_low = wasm_i32x4_shuffle(c, d, 0, 4, 1, 5),
+                 cd_high = wasm_i32x4_shuffle(c, d, 2, 6, 3, 7);
+    wasm_v128_store(y, wasm_i64x2_shuffle(ab_low, cd_low, 0, 2));
+    wasm_v128_store(y + step, wasm_i64x2_shuffle(ab_low, cd_low, 1, 3));
+    wasm_v128_store(y + 2 * step, wasm_i64x2_shuffle(ab_high, cd_high, 0, 2));
+    wasm_v128_store(y + 3 * step, wasm_i64x2_shuffle(ab_high, cd_high, 1, 3));
+}
+
 /* Loads or stores n <= 4 elements and touches no memory past them. Lanes past n load as 0. */
 v128_t gpt_load_tail(const float *p, size_t n);
 void gpt_store_tail(float *p, v128_t v, size_t n);

@@ -13,21 +13,6 @@
 
 enum { ROWS_PER_BLOCK = 64 };
 
-/* y[c, r] = x[r, c] for 4 rows and 4 columns; a row of y has `rows` floats, one of x `cols`. */
-GPT_INLINE void transpose_tile(float *y, const float *x, size_t rows, size_t cols)
-{
-    const v128_t a = wasm_v128_load(x), b = wasm_v128_load(x + cols), c = wasm_v128_load(x + 2 * cols),
-                 d = wasm_v128_load(x + 3 * cols);
-    const v128_t ab_low = wasm_i32x4_shuffle(a, b, 0, 4, 1, 5),
-                 ab_high = wasm_i32x4_shuffle(a, b, 2, 6, 3, 7),
-                 cd_low = wasm_i32x4_shuffle(c, d, 0, 4, 1, 5),
-                 cd_high = wasm_i32x4_shuffle(c, d, 2, 6, 3, 7);
-    wasm_v128_store(y, wasm_i64x2_shuffle(ab_low, cd_low, 0, 2));
-    wasm_v128_store(y + rows, wasm_i64x2_shuffle(ab_low, cd_low, 1, 3));
-    wasm_v128_store(y + 2 * rows, wasm_i64x2_shuffle(ab_high, cd_high, 0, 2));
-    wasm_v128_store(y + 3 * rows, wasm_i64x2_shuffle(ab_high, cd_high, 1, 3));
-}
-
 static void transpose_matrix(float *y, const float *x, size_t rows, size_t cols)
 {
     for (size_t first = 0; first < rows; first += ROWS_PER_BLOCK) {
@@ -35,7 +20,12 @@ static void transpose_matrix(float *y, const float *x, size_t rows, size_t cols)
         size_t c = 0;
         for (; c + 4 <= cols; c += 4) {
             size_t r = first;
-            for (; r + 4 <= end; r += 4) transpose_tile(y + c * rows + r, x + r * cols + c, rows, cols);
+            for (; r + 4 <= end; r += 4) {
+                const float *tile = x + r * cols + c;
+                gpt_store_transposed(y + c * rows + r, rows, wasm_v128_load(tile),
+                                     wasm_v128_load(tile + cols), wasm_v128_load(tile + 2 * cols),
+                                     wasm_v128_load(tile + 3 * cols));
+            }
             for (; r < end; r++)
                 for (size_t i = c; i < c + 4; i++) y[i * rows + r] = x[r * cols + i];
         }
