@@ -145,6 +145,15 @@ export default [
     rules: { 'no-restricted-globals': ['error', 'WebAssembly'] },
   },
   {
+    files: ['web/demo/src/sections/*/**'],
+    rules: restrictImports([
+      {
+        regex: '^\\.\\./[\\w-]+/',
+        message: 'No section imports another: what two sections need stands in src/.',
+      },
+    ]),
+  },
+  {
     files: ['web/demo/src/load.ts'],
     rules: { 'no-restricted-globals': 'off' },
   },

@@ -151,7 +151,7 @@ async function picture(html) {
     .replace(/<!--[^]*?-->/g, '')
     .replace(/<circle[^>]*>/g, (dot) => {
       const color = dot.includes('negative') ? COLORS.below : COLORS.above
-      const fill = mix(COLORS.page, color, Number(find(/--strength: ?([\d.]+)/, dot)) * 0.75 + 0.1)
+      const fill = mix(COLORS.page, color, Number(find(/--strength: ?([\d.]+)/, dot)) * 0.85)
       const stroke = mix(COLORS.text, color, 0.7)
       return dot.replace(/style="[^"]*"/, `fill="${fill}" stroke="${stroke}" stroke-width="1.5"`)
     })
