@@ -134,7 +134,7 @@ for (const [path, expected] of /** @type {[string, string[]][]} */ ([
   ['package.json', FROM_PACKAGE],
   ['c/gpt_layers.h', FROM_WASM],
   ['c/new.c', FROM_WASM],
-  ['web/lib/layers/gelu.ts', FROM_PACKAGE],
+  ['web/lib/layers/activations.ts', FROM_PACKAGE],
   ['web/bundle.js', FROM_PACKAGE],
   ['web/exports.js', FROM_PACKAGE],
   ['web/types.js', FROM_PACKAGE],
@@ -154,7 +154,7 @@ for (const [path, expected] of /** @type {[string, string[]][]} */ ([
 
 for (const [path, expected] of /** @type {[string, string][]} */ ([
   ['c/gelu.c', 'wasm'],
-  ['web/lib/layers/gelu.ts', 'package'],
+  ['web/lib/layers/activations.ts', 'package'],
 ])) {
   test(`a comment in ${path} rebuilds ${expected}, and nothing that is made of it`, () => {
     appendFileSync(join(copy, path), '// a comment\n')

@@ -4,6 +4,10 @@
 /** @import { Optimizer, Tensor } from 'gpt-layers' */
 /** @import { Gpt } from './lib/support.js' */
 
+import { computeOf } from '../build/lib/tensor/operation.js'
+import * as operations from '../build/lib/tensor/operations.js'
+import { untyped } from './lib/support.js'
+
 /**
  * The sizes of a layer and of its input, which each test chooses.
  *
@@ -80,13 +84,21 @@ export const OPTIMIZERS = {
   AdamW: (gpt, parameters) => new gpt.AdamW(parameters, { lr: 0.1 }),
 }
 
+/** The operations that take one tensor and nothing else. */
+export const UNARY = Object.entries(operations)
+  .filter(([, operation]) => computeOf(operation).length === 1)
+  .map(([name]) => name)
+
 /**
  * Operations of positive matrices x and y of the same shape, and z, with as many rows as they have columns.
  *
  * @type {Record<string, (x: Tensor, y: Tensor, z: Tensor, gpt: Gpt) => Tensor>}
  */
 export const TENSOR_OPERATIONS = {
-  clone: (x) => x.clone(),
+  ...Object.fromEntries(
+    UNARY.filter((name) => name !== 'detach') // it has no gradient
+      .map((name) => [name, (x) => untyped(x)[name]()]),
+  ),
   reshape: (x) => x.reshape([-1]),
   add: (x, y) => x.add(y),
   'add, a number': (x) => x.add(2),
@@ -94,12 +106,6 @@ export const TENSOR_OPERATIONS = {
   sub: (x, y) => x.sub(y),
   mul: (x, y) => x.mul(y),
   div: (x, y) => x.div(y),
-  sqrt: (x) => x.sqrt(),
-  exp: (x) => x.exp(),
-  log: (x) => x.log(),
-  neg: (x) => x.neg(),
-  abs: (x) => x.abs(),
-  tanh: (x) => x.tanh(),
   pow: (x) => x.pow(1.5),
   sum: (x) => x.sum({ dim: 1 }),
   mean: (x) => x.mean({ dim: 0 }),
@@ -139,13 +145,6 @@ export const TENSOR_OPERATIONS = {
   maskedFill: (x, y) => x.maskedFill(y.at(0).le(1), -1),
   tril: (x) => x.tril({ diagonal: -1 }),
   triu: (x) => x.triu(),
-  reciprocal: (x) => x.reciprocal(),
-  rsqrt: (x) => x.rsqrt(),
-  sin: (x) => x.sin(),
-  cos: (x) => x.cos(),
-  sigmoid: (x) => x.sigmoid(),
-  silu: (x) => x.silu(),
-  relu: (x) => x.relu(),
   gelu: (x) => x.gelu({ approximate: 'none' }),
   clamp: (x) => x.clamp({ max: 1 }),
   linear: (x, y, _, gpt) => gpt.linear(x, y),

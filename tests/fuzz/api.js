@@ -20,7 +20,7 @@ import fc from 'fast-check'
 import * as gpt from 'gpt-layers'
 import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
-import { LAYERS, OPTIMIZERS } from '../layers.js'
+import { LAYERS, OPTIMIZERS, UNARY } from '../layers.js'
 import { Mine, STRANGE } from './strange.js'
 import { Finding } from './witness.js'
 import { parametersOf, partsOf, rangesOf, tensorsOfCache, World } from './world.js'
@@ -433,11 +433,11 @@ export const OPERATIONS = {
   'new Adam': { args: [parameters, adam], needed: 1 },
   'new AdamW': { args: [parameters, adam], needed: 1 },
 
+  ...Object.fromEntries(UNARY.map((name) => [`tensor.${name}`, pure])),
   'tensor.item': pure,
   'tensor.toArray': pure,
   'tensor.toJSON': { args: [value], needed: 0 }, // JSON.stringify passes a name
   'tensor.toString': { args: [options({ sciMode: flag, precision: mostly(fc.nat(20)) })], needed: 0 },
-  'tensor.clone': pure,
   'tensor.reshape': { args: [mostly(fc.array(mostly(fc.constantFrom(-1, 1, 2, 4, 8)), { maxLength: 4 }))] },
   'tensor.view': { args: [mostly(fc.array(mostly(fc.constantFrom(-1, 1, 2, 4, 8)), { maxLength: 4 }))] },
   'tensor.unsqueeze': { args: [dim] },
@@ -455,13 +455,6 @@ export const OPERATIONS = {
   'tensor.maskedFill': { args: [tensor, number] },
   'tensor.tril': { args: [options({ diagonal: dim })], needed: 0 },
   'tensor.triu': { args: [options({ diagonal: dim })], needed: 0 },
-  'tensor.reciprocal': pure,
-  'tensor.rsqrt': pure,
-  'tensor.sin': pure,
-  'tensor.cos': pure,
-  'tensor.sigmoid': pure,
-  'tensor.silu': pure,
-  'tensor.relu': pure,
   'tensor.gelu': { args: [options({ approximate: feedForward.approximate })], needed: 0 },
   'tensor.clamp': { args: [options({ min: number, max: number })], needed: 0 },
   'tensor.backward': {
@@ -471,7 +464,6 @@ export const OPERATIONS = {
     isPartial: true,
     weight: 12,
   },
-  'tensor.detach': pure,
   'tensor.requiresGrad=': {
     args: [flag],
     call: (receiver, [given]) => void (receiver.requiresGrad = given),
@@ -501,12 +493,6 @@ export const OPERATIONS = {
   'tensor.chunk': { args: [size, options({ dim })], needed: 1 },
   'tensor.slice': { args: [dim, dim, options({ dim })], needed: 0 },
   'tensor.at': { args: [dim] },
-  'tensor.sqrt': pure,
-  'tensor.exp': pure,
-  'tensor.log': pure,
-  'tensor.neg': pure,
-  'tensor.abs': pure,
-  'tensor.tanh': pure,
   'tensor.pow': { args: [number] },
   'tensor.dispose': pure,
   'tensor.@@dispose': { args: [], call: (receiver) => receiver[Symbol.dispose ?? 'dispose']() },

@@ -19,12 +19,10 @@ import {
 /** @param {string} path from the repository's root */
 const fromRoot = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
-/** The methods that are functions, too. */
-const functions = readFileSync(fromRoot('web/lib/tensor/functions.ts'), 'utf8').match(
-  /(?<=asFunction\(')\w+/g,
-)
+/** What is a method of Tensor, too. */
+const OPERATIONS = 'Functions of a tensor'
 
-/** The headings, with what is below each; a class is where its base is. All else is below `The package`. */
+/** Other headings, with what is below each; a class is where its base is. All else is below `The package`. */
 const CATEGORIES = {
   Tensors: [
     ...[
@@ -44,7 +42,6 @@ const CATEGORIES = {
     ],
     ...['tensor', 'where', 'zeros', 'zerosLike'],
   ],
-  'Functions of a tensor': functions ?? [],
   Layers: [
     ...['Module', 'dropout', 'embedding', 'init', 'layerNorm', 'linear', 'rmsNorm'],
     'scaledDotProductAttention',
@@ -62,6 +59,9 @@ function baseOf({ extendedTypes }) {
 
 /** @param {ProjectReflection} project */
 function categorize(project) {
+  const tensor = project.children?.find(({ name }) => name === 'Tensor')
+  const methods = tensor?.children?.map(({ name }) => name).filter((name) => name !== 'dispose')
+  const categories = { [OPERATIONS]: methods ?? [], ...CATEGORIES }
   for (const reflection of project.children ?? []) {
     /** @type {string[]} */
     const bases = []
@@ -69,7 +69,7 @@ function categorize(project) {
     let base = reflection
     for (; base; base = baseOf(base)) bases.push(base.name)
     const [text = 'The package'] =
-      Object.entries(CATEGORIES).find(([, names]) => names.some((name) => bases.includes(name))) ?? []
+      Object.entries(categories).find(([, names]) => names.some((name) => bases.includes(name))) ?? []
     for (const documented of reflection.signatures ?? [reflection]) {
       documented.comment ??= new Comment()
       documented.comment.blockTags.push(new CommentTag('@category', [{ kind: 'text', text }]))
@@ -89,7 +89,7 @@ const app = await Application.bootstrap({
   excludeProtected: true,
   hideGenerator: true,
   categorizeByGroup: false,
-  categoryOrder: ['The package', ...Object.keys(CATEGORIES)],
+  categoryOrder: ['The package', 'Tensors', OPERATIONS, 'Layers', 'Training', 'Files'],
   navigation: { includeCategories: true, includeGroups: false },
   // Helpers inside other types.
   intentionallyNotExported: ['Float16', 'NestedList', 'Returned'],

@@ -20,34 +20,6 @@ const FIXED: Readonly<Record<string, string>> = {
   out: 'every result is a new tensor',
 }
 
-/** The functions whose array PyTorch also takes as numbers: `torch.zeros(2, 3)`. */
-const SPREAD = ['zeros', 'ones', 'rand', 'randn', 'view', 'reshape', 'expand', 'permute']
-
-/** The options that PyTorch also takes as arguments, in its order, where a call may have several. */
-const POSITIONAL: Readonly<Record<string, string>> = {
-  sum: 'dim keepdim',
-  mean: 'dim keepdim',
-  max: 'dim keepdim',
-  min: 'dim keepdim',
-  argmax: 'dim keepdim',
-  argmin: 'dim keepdim',
-  var: 'dim unbiased keepdim',
-  std: 'dim unbiased keepdim',
-  clamp: 'min max',
-  gather: 'dim index',
-  indexSelect: 'dim index',
-  topk: 'dim largest',
-  dropout: 'p training',
-  allclose: 'rtol atol equalNan',
-  'init.normal': 'mean std',
-  'init.uniform': 'a b',
-  LayerNorm: 'eps elementwiseAffine',
-  BatchNorm: 'eps momentum',
-  SGD: 'lr momentum dampening weightDecay nesterov',
-  Adam: 'lr betas eps weightDecay',
-  AdamW: 'lr betas eps weightDecay',
-}
-
 /** Longer names of tensors are cut in error messages. */
 const MAX_NAME = 100
 
@@ -159,6 +131,24 @@ export function checkSizes(name: string, value: unknown): number[] {
   })
 }
 
+/** The check of an option that has a few values. */
+export const oneOf =
+  (...choices: readonly string[]): Check =>
+  (name, value) =>
+    checkChoice(name, value, choices)
+
+/** The check of an option that is an integer; see `checkInteger`. */
+export const integer =
+  (low: number, high: number, note?: string): Check =>
+  (name, value) =>
+    checkInteger(name, value, low, high, note)
+
+/** The check of an option that is another number; see `checkNumber`. */
+export const number =
+  (expected: string, isAllowed: (value: number) => boolean = () => true): Check =>
+  (name, value) =>
+    checkNumber(name, value, expected, isAllowed)
+
 /** @param note what the bound is, in words */
 export function checkInteger(
   name: string,
@@ -236,26 +226,51 @@ export function checkSameShape(name: string, shape: readonly number[], expected:
   throw fail('SHAPE', name, `have shape [${expected.join(', ')}]`, `[${shape.join(', ')}]`)
 }
 
+/** Throws where the option of this name must not have the value. */
+type Check = (name: string, value: unknown) => void
+
 /**
- * An options object, or undefined for one without options. Unknown names are refused, because they are nearly
- * always misspelled.
+ * An options object, or undefined for one without options.
+ *
+ * @param defaults as for `knownOptions`. One that is true or false is checked to be one of these
+ * @param checks of the others
+ * @returns the given values, or the defaults where none or undefined was given
+ */
+export function checkOptions<T extends object>(
+  options: unknown,
+  defaults: T,
+  checks: { readonly [name in keyof T]?: Check } = {},
+): T {
+  const result = knownOptions(options, defaults)
+  for (const name in result) {
+    const [usual, value] = [defaults[name], result[name]]
+    if (value === usual) continue
+    if (typeof usual === 'boolean') checkBoolean(name, value)
+    checks[name]?.(name, value)
+  }
+  return result
+}
+
+/**
+ * As `checkOptions`, but the values are not checked. Unknown names are refused, because they are nearly always
+ * misspelled.
  *
  * @param defaults the name and the default value of every option. The first is the one that PyTorch takes as
  *   an argument in this place
  * @param name of the argument
- * @returns the given values, or the defaults where none or undefined was given; types are not checked
  */
-export function checkOptions<T extends object>(options: unknown, defaults: T, name: string = 'options'): T {
+export function knownOptions<T extends object>(options: unknown, defaults: T, name: string = 'options'): T {
   const result = { ...defaults }
   if (options === undefined) return result
   if (!isPlainObject(options)) {
     throw fail('TYPE', name, 'be a plain object', describe(options) + optionHint(options, defaults))
   }
-  for (const [key, value] of Object.entries(options)) {
+  for (const key of Object.keys(options)) {
     if (!Object.hasOwn(defaults, key)) {
       const known = Object.keys(defaults).join(', ')
       throw fail('VALUE', name, `be among ${known}`, describe(key) + note(key))
     }
+    const value = options[key]
     if (value !== undefined) result[key as keyof T] = value as T[keyof T]
   }
   return result
@@ -313,43 +328,58 @@ export const isPassedOn = (context: unknown): boolean => context !== undefined &
  * Throws TYPE for more than `most` arguments. Undefined, and the context that a layer is passing on, do not
  * count.
  *
- * @param name of the function, for a hint: how PyTorch's arguments are written here
+ * @param inPyTorch what PyTorch takes as arguments here: options by their names, in its order; or '...' for the
+ *   numbers of an array. A hint then says how they are written
  */
-export function checkCount(args: ArrayLike<unknown>, most: number, name: string = ''): void {
+export function checkCount(
+  args: ArrayLike<unknown>,
+  most: number,
+  name: string = '',
+  inPyTorch: string = '',
+): void {
   for (let i = most; i < args.length; i++) {
     if (args[i] === undefined || isPassedOn(args[i])) continue
     const expected = most === 0 ? 'no arguments' : `at most ${most} argument${most === 1 ? '' : 's'}`
     const given = Array.from(args.length > MAX_ARRAY ? [] : args, describe).join(', ')
-    const found = given && `: ${given}${countHint(name, Array.from(args), most)}`
+    const found = given && `: ${given}${countHint(name, Array.from(args), most, inPyTorch)}`
     throw new GptLayersError('TYPE', `takes ${expected}, got ${args.length}${found}`)
   }
 }
 
 /** @returns such as `; write zeros([2, 3])`, or '' where nothing is known of the function */
-function countHint(name: string, args: readonly unknown[], most: number): string {
+function countHint(name: string, args: readonly unknown[], most: number, inPyTorch: string): string {
   const rest = args.slice(most - 1)
-  if (SPREAD.includes(name) && rest.every((one) => typeof one === 'number')) {
+  if (inPyTorch === '...' && rest.every((one) => typeof one === 'number')) {
     const before = args.slice(0, most - 1).map(() => 'x, ')
     return `; write ${name}(${before.join('')}${describe(rest)})`
   }
-  const names = Object.hasOwn(POSITIONAL, name) ? POSITIONAL[name].split(' ') : []
+  const names = inPyTorch.split(' ')
   const areGiven = rest.every((one) => one !== undefined && !isPlainObject(one))
-  return areGiven && rest.length <= names.length ? writeOptions(names, rest) : ''
+  return areGiven && inPyTorch && rest.length <= names.length ? writeOptions(names, rest) : ''
 }
 
 /**
- * Runs a public function: the message of its errors begins with its name.
+ * A public function of one of ours: its errors begin with its name, and it refuses arguments that it does not read.
  *
- * @param args the arguments that it got
- * @param most how many it reads
+ * @param name or what gives it for the object whose method is called
+ * @param fn declares each argument, and none with a default value: its `length` counts them
+ * @param inPyTorch see `checkCount`
  */
-export function named<T>(name: string, args: ArrayLike<unknown>, most: number, fn: () => T): T {
-  try {
-    checkCount(args, most, name)
-    return fn()
-  } catch (error) {
-    throw withName(error, name)
-  }
+export function named<F extends (...args: never[]) => unknown>(
+  name: string | ((self: object) => string),
+  fn: F,
+  inPyTorch?: string,
+  most: number = fn.length,
+): F {
+  const nameOf = typeof name === 'string' ? () => name : name
+  return function (this: object, ...args: never[]): unknown {
+    try {
+      if (args.length > most) checkCount(args, most, nameOf(this), inPyTorch)
+      return fn.apply(this, args)
+    } catch (error) {
+      throw withName(error, nameOf(this))
+    }
+  } as unknown as F
 }
 
 /**
@@ -357,10 +387,15 @@ export function named<T>(name: string, args: ArrayLike<unknown>, most: number, f
  *
  * @param most how many it reads
  */
-export function checkConstructor(Class: Function, args: ArrayLike<unknown>, most: number): void {
+export function checkConstructor(
+  Class: Function,
+  args: ArrayLike<unknown>,
+  most: number,
+  inPyTorch?: string,
+): void {
   nameMethods(Class)
   try {
-    checkCount(args, most, Class.name)
+    checkCount(args, most, Class.name, inPyTorch)
   } catch (error) {
     throw withClass(error, Class)
   }
@@ -404,16 +439,7 @@ function nameOwnMethods(Class: Function, nameOf: (self: object, method: string) 
     for (const kind of ['value', 'set'] as const) {
       const method = descriptor[kind]
       if (typeof method !== 'function' || key === 'constructor') continue
-      const most: number = method.length
-      descriptor[kind] = function (this: object, ...args: unknown[]): unknown {
-        try {
-          if (args.length > most) checkCount(args, most, key)
-          return method.apply(this, args)
-        } catch (error) {
-          throw withName(error, nameOf(this, key))
-        }
-      }
-      Object.defineProperty(descriptor[kind], 'length', { value: most })
+      descriptor[kind] = named((self) => nameOf(self, key), method)
     }
     Object.defineProperty(prototype, key, descriptor)
   }

@@ -40,69 +40,9 @@ export { cat, stack } from './tensor/join.ts'
 export { noGrad, parameter, record, scope } from './tensor/autograd.ts'
 export type { BackwardOptions } from './tensor/backward.ts'
 export { type AllcloseOptions, allclose, equal } from './tensor/equal.ts'
-export {
-  type ArgExtremeFunction,
-  type ExtremeFunction,
-  type TensorFunction,
-  abs,
-  add,
-  argmax,
-  argmin,
-  chunk,
-  clamp,
-  clone,
-  cos,
-  cumsum,
-  detach,
-  div,
-  eq,
-  exp,
-  flatten,
-  gather,
-  ge,
-  gelu,
-  gt,
-  indexSelect,
-  le,
-  log,
-  logSoftmax,
-  logsumexp,
-  lt,
-  maskedFill,
-  matmul,
-  max,
-  mean,
-  min,
-  mul,
-  ne,
-  neg,
-  norm,
-  permute,
-  pow,
-  reciprocal,
-  relu,
-  reshape,
-  rsqrt,
-  sigmoid,
-  silu,
-  sin,
-  softmax,
-  split,
-  sqrt,
-  squeeze,
-  std,
-  sub,
-  sum,
-  tanh,
-  topk,
-  transpose,
-  tril,
-  triu,
-  unsqueeze,
-  variance as var,
-} from './tensor/functions.ts'
+export * from './tensor/operations.ts'
 export { Tensor } from './tensor/tensor.ts'
-export type { ClampOptions, GELUOptions } from './tensor/elementwise.ts'
+export type { GELUOptions } from './tensor/gelu.ts'
 export type { Indices } from './tensor/indices.ts'
 export { Int8Weight } from './tensor/int8weight.ts'
 export { type MultinomialOptions, multinomial } from './tensor/multinomial.ts'
@@ -117,6 +57,7 @@ export { type TriangleOptions, maximum, minimum, where } from './tensor/where.ts
 export type { BigIntArray, NumberArray } from './typed.ts'
 
 export { type Context, type ForwardEvent, type ForwardListener, Module } from './layers/module.ts'
+export { GELU, ReLU, Sigmoid, SiLU, Softmax } from './layers/activations.ts'
 export {
   type AttentionConfig,
   type ScaledDotProductAttentionOptions,
@@ -128,14 +69,9 @@ export { Identity, ModuleList, Sequential } from './layers/container.ts'
 export { type DropoutOptions, Dropout, dropout } from './layers/dropout.ts'
 export { Embedding, embedding } from './layers/embedding.ts'
 export { type FeedForwardConfig, FeedForward } from './layers/feedforward.ts'
-export { GELU } from './layers/gelu.ts'
 export { type LayerNormOptions, LayerNorm, layerNorm } from './layers/layernorm.ts'
 export { type AffineOptions, Conv1D, Linear, linear } from './layers/linear.ts'
-export { ReLU } from './layers/relu.ts'
 export { type RMSNormOptions, RMSNorm, rmsNorm } from './layers/rmsnorm.ts'
-export { Sigmoid } from './layers/sigmoid.ts'
-export { SiLU } from './layers/silu.ts'
-export { Softmax } from './layers/softmax.ts'
 export { type TransformerBlockConfig, TransformerBlock } from './layers/transformerblock.ts'
 export { type CacheOptions, KeyValueCache } from './layers/kvcache.ts'
 export type { LoadedKeys } from './files/copy.ts'

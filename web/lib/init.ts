@@ -1,4 +1,4 @@
-import { checkChoice, checkNonNegative, checkNumber, checkOptions, named } from './check.ts'
+import { checkNonNegative, checkNumber, checkOptions, named, number, oneOf } from './check.ts'
 import { fail } from './errors.ts'
 import * as random from './runtime/random.ts'
 import { checkTensor } from './tensor/check.ts'
@@ -33,6 +33,8 @@ export interface KaimingOptions {
   nonlinearity?: 'linear' | 'sigmoid' | 'tanh' | 'relu' | 'leakyRelu' | 'selu'
 }
 
+const FINITE = /* @__PURE__ */ number('a finite number', Number.isFinite)
+
 /** PyTorch's calculate_gain; of leakyRelu for a slope of 0. */
 const GAINS = { linear: 1, sigmoid: 1, tanh: 5 / 3, relu: Math.SQRT2, leakyRelu: Math.SQRT2, selu: 3 / 4 }
 
@@ -51,12 +53,18 @@ export const init = {
    * @example gpt.init.normal(layer.weight, { std: 0.02 })
    */
   normal(tensor: Tensor, options?: NormalOptions): Tensor {
-    return filled('normal', arguments, tensor, 2, () => {
-      const { mean, std } = checkOptions<Required<NormalOptions>>(options, { mean: 0, std: 1 })
-      checkNumber('mean', mean, 'a finite number', Number.isFinite)
-      checkNonNegative('std', std)
-      random.normal(tensor, std, mean)
-    })
+    return filled(
+      'normal',
+      arguments,
+      tensor,
+      2,
+      () => {
+        const checks = { mean: FINITE, std: checkNonNegative }
+        const { mean, std } = checkOptions<Required<NormalOptions>>(options, { mean: 0, std: 1 }, checks)
+        random.normal(tensor, std, mean)
+      },
+      'mean std',
+    )
   },
 
   /**
@@ -65,13 +73,19 @@ export const init = {
    * @example gpt.init.uniform(layer.weight, { a: -0.1, b: 0.1 })
    */
   uniform(tensor: Tensor, options?: UniformOptions): Tensor {
-    return filled('uniform', arguments, tensor, 2, () => {
-      const { a, b } = checkOptions<Required<UniformOptions>>(options, { a: 0, b: 1 })
-      checkNumber('a', a, 'a finite number', Number.isFinite)
-      const isEnd = (b: number) => b >= a && Math.fround(Math.fround(b) - Math.fround(a)) < Infinity
-      checkNumber('b', b, `a number from ${a} (a) on`, isEnd)
-      random.uniform(tensor, a, b)
-    })
+    return filled(
+      'uniform',
+      arguments,
+      tensor,
+      2,
+      () => {
+        const { a, b } = checkOptions<Required<UniformOptions>>(options, { a: 0, b: 1 }, { a: FINITE })
+        const isEnd = (b: number) => b >= a && Math.fround(Math.fround(b) - Math.fround(a)) < Infinity
+        checkNumber('b', b, `a number from ${a} (a) on`, isEnd)
+        random.uniform(tensor, a, b)
+      },
+      'a b',
+    )
   },
 
   /** Sets all elements to a value, as PyTorch's init.constant_. */
@@ -155,15 +169,17 @@ function filled(
   tensor: Tensor,
   most: number,
   fill: () => unknown,
+  inPyTorch?: string,
 ): Tensor {
-  return named(`init.${name}`, args, most, () => {
+  const checked = () => {
     // In the constructor of a model that fromPretrained makes: the file has its values.
     if (tensor instanceof Tensor && tensor.isMeta) return tensor
     checkTensor('tensor', tensor)
     fill()
     tensor.changed()
     return tensor
-  })
+  }
+  return named(`init.${name}`, checked, inPyTorch, most)(...(args as []))
 }
 
 /** Draws from the uniform distribution of this standard deviation around 0. */
@@ -173,18 +189,19 @@ function drawUniform(tensor: Tensor, std: number): void {
 }
 
 function xavierStd(tensor: Tensor, options: XavierOptions | undefined): number {
-  const { gain } = checkOptions<Required<XavierOptions>>(options, { gain: 1 })
-  checkNumber('gain', gain, 'a number from 0 to 1e30', (n) => n >= 0 && n <= 1e30)
+  const checks = { gain: number('a number from 0 to 1e30', (n) => n >= 0 && n <= 1e30) }
+  const { gain } = checkOptions<Required<XavierOptions>>(options, { gain: 1 }, checks)
   const { fanIn, fanOut } = fansOf(tensor)
   return tensor.size === 0 ? 0 : gain * Math.sqrt(2 / (fanIn + fanOut))
 }
 
 function kaimingStd(tensor: Tensor, options: KaimingOptions | undefined): number {
   const defaults: Required<KaimingOptions> = { a: 0, mode: 'fanIn', nonlinearity: 'leakyRelu' }
-  const { a, mode, nonlinearity } = checkOptions(options, defaults)
-  checkNumber('a', a, 'a finite number', Number.isFinite)
-  checkChoice('mode', mode, ['fanIn', 'fanOut'])
-  checkChoice('nonlinearity', nonlinearity, Object.keys(GAINS))
+  const { a, mode, nonlinearity } = checkOptions(options, defaults, {
+    a: FINITE,
+    mode: oneOf('fanIn', 'fanOut'),
+    nonlinearity: oneOf(...Object.keys(GAINS)),
+  })
   const gain = nonlinearity === 'leakyRelu' ? Math.sqrt(2 / (1 + a ** 2)) : GAINS[nonlinearity]
   const fans = fansOf(tensor)
   return tensor.size === 0 ? 0 : gain / Math.sqrt(fans[mode])

@@ -1,16 +1,9 @@
 import type { AnyWorker } from './threads/threads.ts'
-import {
-  checkChoice,
-  checkCount,
-  checkFunction,
-  checkNumber,
-  checkOptions,
-  describe,
-  named,
-} from './check.ts'
+import { checkCount, checkFunction, checkOptions, describe, named, number, oneOf } from './check.ts'
 import { fail, GptLayersError, messageOf, withName } from './errors.ts'
 import { Memory } from './runtime/memory.ts'
 import { type Build, type Exports, type Int8Kernel, type Started, begin, end } from './runtime/runtime.ts'
+import { defineMethods } from './tensor/methods.ts'
 import { warnOnce } from './threads/warn.ts'
 import { type Wasm, tagOf } from './typed.ts'
 import { builds } from './wasm/builds.ts'
@@ -139,12 +132,10 @@ export async function start(args: readonly unknown[], getModule: GetModule): Pro
  * Ends the threads and frees the memory. Every tensor counts as disposed afterwards. `load` may be called
  * again.
  */
-export function dispose(): void {
-  named('dispose', arguments, 0, () => {
-    current = null
-    end()
-  })
-}
+export const dispose = /* @__PURE__ */ named('dispose', (): void => {
+  current = null
+  end()
+})
 
 function checkLoadOptions(args: readonly unknown[]): Checked {
   checkCount(args, 1)
@@ -156,26 +147,27 @@ function checkLoadOptions(args: readonly unknown[]): Checked {
     module: undefined,
     worker: undefined,
   }
-  const { build, int8Kernel, threads, maxMemory, module, worker } = checkOptions(args[0], defaults)
-  if (build !== undefined) checkChoice('build', build, ['simd', 'relaxed'])
-  if (int8Kernel !== undefined) checkChoice('int8Kernel', int8Kernel, ['dot', 'int16'])
-  checkNumber('threads', threads, 'a positive integer', (n) => Number.isInteger(n) && n >= 1)
-  if (maxMemory !== undefined)
-    checkNumber('maxMemory', maxMemory, 'a number of MiB from 1 to 4096', (n) => n >= 1 && n <= 4096)
-  if (worker !== undefined)
-    checkFunction<() => AnyWorker>('worker', worker, 'a function that returns a new Worker')
-  // A WebAssembly.Module of any realm.
-  if (module !== undefined && tagOf(module) !== 'WebAssembly.Module') {
-    throw fail('TYPE', 'module', 'be a WebAssembly.Module', describe(module))
-  }
-  return { build, int8Kernel, threads, maxMemory, module: module as LoadOptions['module'], worker }
+  return checkOptions(args[0], defaults, {
+    build: oneOf('simd', 'relaxed'),
+    int8Kernel: oneOf('dot', 'int16'),
+    threads: number('a positive integer', (n) => Number.isInteger(n) && n >= 1),
+    maxMemory: number('a number of MiB from 1 to 4096', (n) => n >= 1 && n <= 4096),
+    module: (name, value) => {
+      // of any realm
+      if (tagOf(value) === 'WebAssembly.Module') return
+      throw fail('TYPE', name, 'be a WebAssembly.Module', describe(value))
+    },
+    worker: (name, value) => checkFunction(name, value, 'a function that returns a new Worker'),
+  }) as Checked
 }
 
 /** @param isWanted whether `dispose` was not called meanwhile */
 async function startAnew(options: Checked, getModule: GetModule, isWanted: () => boolean): Promise<void> {
   const started = await prepare(options, getModule)
-  if (isWanted()) begin(started)
-  else if (typeof started.pool !== 'string') started.pool.dispose()
+  if (isWanted()) {
+    defineMethods()
+    begin(started)
+  } else if (typeof started.pool !== 'string') started.pool.dispose()
 }
 
 async function prepare(

@@ -24,14 +24,15 @@ import { notSafetensors, readSafetensors } from './safetensors.ts'
  *   integer; UNSUPPORTED for another dtype
  * @example gpt.loadSafetensors(readFileSync('model.safetensors'))
  */
-export function loadSafetensors(bytes: Uint8Array | ArrayBuffer): Record<string, Tensor> {
-  return named('loadSafetensors', arguments, 1, () => {
+export const loadSafetensors = /* @__PURE__ */ named(
+  'loadSafetensors',
+  (bytes: Uint8Array | ArrayBuffer): Record<string, Tensor> => {
     const input = new BytesInput(bytes)
     const file = input.run(readSafetensors('bytes'))
     if (input.length === file.byteLength) return newTensors(input, file)
     throw notSafetensors('bytes', `${input.length} bytes instead of ${file.byteLength}`)
-  })
-}
+  },
+)
 
 /**
  * Reads all tensors of a file that torch.save has written, since PyTorch 1.6. Those in dicts and lists

@@ -9,6 +9,7 @@ import {
   checkSize,
   isPassedOn,
   named,
+  number,
   sameShape,
 } from '../check.ts'
 import { fail, withClass } from '../errors.ts'
@@ -101,13 +102,9 @@ export interface ScaledDotProductAttentionOptions {
  * const q = gpt.randn([2, 4, 3, 8])
  * gpt.scaledDotProductAttention(q, q, q, { isCausal: true }).shape // [2, 4, 3, 8]
  */
-export function scaledDotProductAttention(
-  q: Tensor,
-  k: Tensor,
-  v: Tensor,
-  options?: ScaledDotProductAttentionOptions,
-): Tensor {
-  return named('scaledDotProductAttention', arguments, 4, () => {
+export const scaledDotProductAttention = /* @__PURE__ */ named(
+  'scaledDotProductAttention',
+  (q: Tensor, k: Tensor, v: Tensor, options?: ScaledDotProductAttentionOptions): Tensor => {
     for (const [name, value] of Object.entries({ q, k, v })) {
       const { shape } = checkTensor(name, value)
       if (shape.length < 2) throw fail('SHAPE', name, 'have 2 axes or more', shape)
@@ -120,11 +117,9 @@ export function scaledDotProductAttention(
     const outer = broadcast(leading(q.shape, 2), leading(k.shape, 2), "k's leading axes")
     broadcast(outer, leading(v.shape, 2), "v's leading axes")
     const defaults = { isCausal: false, attnMask: undefined, dropout: 0, scale: undefined }
-    const given = checkOptions<ScaledDotProductAttentionOptions & typeof defaults>(options, defaults)
+    const checks = { dropout: checkProbability, scale: number('a number') }
+    const given = checkOptions<ScaledDotProductAttentionOptions & typeof defaults>(options, defaults, checks)
     const { attnMask, isCausal, dropout, scale = 1 / Math.sqrt(size) } = given
-    checkBoolean('isCausal', isCausal)
-    checkProbability('dropout', dropout)
-    checkNumber('scale', scale, 'a number', () => true)
     if (attnMask !== undefined) {
       broadcast([...outer, queries, keys], checkTensor('attnMask', attnMask).shape, 'attnMask')
       if (isCausal) throw fail('VALUE', 'isCausal', 'be false with an attnMask', 'true')
@@ -143,8 +138,8 @@ export function scaledDotProductAttention(
       if (attnMask) scores = scores.add(attnMask)
       return drop(scores.softmax(), dropout).matmul(v)
     })
-  })
-}
+  },
+)
 
 /**
  * Causal multi-head attention (Vaswani et al. 2017, arXiv:1706.03762), as GPT-2's:
@@ -237,7 +232,6 @@ export class Attention extends Module {
       ? { returnWeights: options?.returnWeights, cache: options?.cache }
       : options
     const { returnWeights, cache } = checkOptions(own, DEFAULTS)
-    checkBoolean('returnWeights', returnWeights)
     const { embDim, nHeads } = this
     const sizes: Sizes = [sizeOf(leading(x.shape, 2)), tokens, nHeads, embDim / nHeads]
     if (cache !== undefined && returnWeights) {

@@ -49,11 +49,13 @@ export class BatchNorm extends Module {
   constructor(numFeatures: number, options?: BatchNormOptions) {
     super()
     try {
-      checkCount(arguments, 2, BatchNorm.ownName)
+      checkCount(arguments, 2, '', 'eps momentum')
       checkSize('numFeatures', numFeatures)
-      const { eps, momentum } = checkOptions(options, { eps: 1e-5, momentum: 0.1 })
-      checkNonNegativeFloat32('eps', eps)
-      checkProbability('momentum', momentum)
+      const { eps, momentum } = checkOptions(
+        options,
+        { eps: 1e-5, momentum: 0.1 },
+        { eps: checkNonNegativeFloat32, momentum: checkProbability },
+      )
       this.numFeatures = numFeatures
       this.eps = eps
       this.momentum = momentum
@@ -92,7 +94,7 @@ export class BatchNorm extends Module {
     const y = Tensor.empty(x.shape)
     if (!training) {
       const running = [runningMean, null, runningVar]
-      run('gpt_batchnorm_forward', [y, x, ...running, scale, shift, rows, cols, eps])
+      run('gpt_batchnorm_forward', [y, x, ...running, scale, shift, rows, cols, eps], 0.6 * x.size)
       // The statistics are constants: dx = dy · scale · rstd.
       const backward = (dy: Tensor) => {
         const rstd = temporary(() => runningVar.add(eps).sqrt().pow(-1))
@@ -105,8 +107,8 @@ export class BatchNorm extends Module {
     // The mean is mean + off: one float32 is too coarse where the deviation is small.
     const [mean, off, variance] = [0, 1, 2].map(() => Tensor.empty([cols]))
     const batch = [mean, off, variance]
-    run('gpt_batchnorm_statistics', [...batch, x, rows, cols])
-    run('gpt_batchnorm_forward', [y, x, ...batch, scale, shift, rows, cols, eps])
+    run('gpt_batchnorm_statistics', [...batch, x, rows, cols], 0.4 * x.size)
+    run('gpt_batchnorm_forward', [y, x, ...batch, scale, shift, rows, cols, eps], 0.6 * x.size)
     run('gpt_batchnorm_update', [runningMean, runningVar, ...batch, rows, cols, momentum])
     runningMean.changed()
     runningVar.changed()
@@ -114,7 +116,11 @@ export class BatchNorm extends Module {
       inputs: [x, scale, shift],
       saved: [x, ...batch, scale],
       backward: (dy, dx, dscale, dshift) =>
-        run('gpt_batchnorm_backward', [dx, dscale, dshift, dy, x, ...batch, scale, rows, cols, eps]),
+        run(
+          'gpt_batchnorm_backward',
+          [dx, dscale, dshift, dy, x, ...batch, scale, rows, cols, eps],
+          1.5 * x.size,
+        ),
     })
     if (y.step === null) for (const statistic of batch) statistic.dispose()
     return y

@@ -1,4 +1,4 @@
-import { checkBoolean, checkCount, checkOptions, checkProbability, named } from '../check.ts'
+import { checkCount, checkOptions, checkProbability, named } from '../check.ts'
 import { withClass } from '../errors.ts'
 import * as random from '../runtime/random.ts'
 import { run } from '../runtime/runtime.ts'
@@ -22,26 +22,27 @@ export interface DropoutOptions {
  * @returns a tensor of x's shape; where nothing is dropped, on x's memory
  * @example gpt.dropout(gpt.tensor([1, 2]), { p: 0.1, training: false }).toArray() // [1, 2]
  */
-export function dropout(x: Tensor, options?: DropoutOptions): Tensor {
-  return named('dropout', arguments, 2, () => {
-    const { p, training } = checkOptions<Required<DropoutOptions>>(options, { p: 0.5, training: true })
+export const dropout = /* @__PURE__ */ named(
+  'dropout',
+  (x: Tensor, options?: DropoutOptions): Tensor => {
+    const defaults = { p: 0.5, training: true }
+    const { p, training } = checkOptions<Required<DropoutOptions>>(options, defaults, { p: checkProbability })
     checkTensor('x', x)
-    checkProbability('p', p)
-    checkBoolean('training', training)
     return drop(x, training ? p : 0)
-  })
-}
+  },
+  'p training',
+)
 
 export function drop(x: Tensor, p: number): Tensor {
   if (p === 0) return x.reshape(x.shape)
   const y = Tensor.empty(x.shape)
   const seed = random.word()
-  run('gpt_dropout_forward', [y, x, x.size, seed, p])
+  run('gpt_dropout_forward', [y, x, x.size, seed, p], 0.5 * x.size)
   return recordKernel(y, {
     inputs: [x],
     saved: [],
     // The same seed gives the same mask.
-    backward: (dy, dx) => run('gpt_dropout_forward', [dx, dy, dy.size, seed, p]),
+    backward: (dy, dx) => run('gpt_dropout_forward', [dx, dy, dy.size, seed, p], 0.5 * dy.size),
   })
 }
 

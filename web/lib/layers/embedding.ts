@@ -19,14 +19,12 @@ import { Module } from './module.ts'
  * @throws {GptLayersError} VALUE for an index out of range
  * @example gpt.embedding([1, 0], gpt.tensor([[1, 2], [3, 4]])).toArray() // [[3, 4], [1, 2]]
  */
-export function embedding(indices: Indices, weight: Tensor): Tensor {
-  return named('embedding', arguments, 2, () => {
-    const { shape } = checkTensor('weight', weight)
-    const isTable = shape.length === 2 && shape[0] > 0
-    if (!isTable) throw fail('SHAPE', 'weight', 'have shape [rows, size] with 1 row or more', shape)
-    return rowsOf(weight, checkIndices('indices', indices, shape[0]))
-  })
-}
+export const embedding = /* @__PURE__ */ named('embedding', (indices: Indices, weight: Tensor): Tensor => {
+  const { shape } = checkTensor('weight', weight)
+  const isTable = shape.length === 2 && shape[0] > 0
+  if (!isTable) throw fail('SHAPE', 'weight', 'have shape [rows, size] with 1 row or more', shape)
+  return rowsOf(weight, checkIndices('indices', indices, shape[0]))
+})
 
 /** @param weight [rows, size] */
 function rowsOf(weight: Tensor, checked: ReturnType<typeof checkIndices>): Tensor {

@@ -5,7 +5,7 @@ import { checkRows } from '../tensor/check.ts'
 import { chain, temporary } from '../runtime/scope.ts'
 import { records } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
-import { GELU } from './gelu.ts'
+import { GELU } from './activations.ts'
 import { Affine, Linear } from './linear.ts'
 import { forwardPart, isPlain, Module } from './module.ts'
 

@@ -1,5 +1,5 @@
 import type { Disposes } from '../typed.ts'
-import { checkChoice, checkInteger, checkOptions, checkSize, describe, nameMethods } from '../check.ts'
+import { checkInteger, checkOptions, checkSize, describe, integer, nameMethods, oneOf } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { exports, run, SCRATCH } from '../runtime/runtime.ts'
 import { isByDot } from '../tensor/int8weight.ts'
@@ -87,11 +87,12 @@ export class KeyValueCache {
     nameMethods(KeyValueCache)
     if (model === undefined) throw new GptLayersError('TYPE', 'KeyValueCache: make one with model.newCache()')
     const contextLength = Math.min(model.contextLength, ...layers.map((layer) => layer.contextLength))
-    const defaults = { batchSize: 1, maxTokens: contextLength, dtype: 'float32' }
-    const { batchSize, maxTokens, dtype } = checkOptions(options, defaults)
-    checkSize('batchSize', batchSize)
-    checkInteger('maxTokens', maxTokens, 1, contextLength, ' (contextLength)')
-    checkChoice('dtype', dtype, ['float32', 'int8'])
+    const defaults: Required<CacheOptions> = { batchSize: 1, maxTokens: contextLength, dtype: 'float32' }
+    const { batchSize, maxTokens, dtype } = checkOptions(options, defaults, {
+      batchSize: checkSize,
+      maxTokens: integer(1, contextLength, ' (contextLength)'),
+      dtype: oneOf('float32', 'int8'),
+    })
     this.#model = model
     this.batchSize = batchSize
     this.maxTokens = maxTokens

@@ -1,11 +1,4 @@
-import {
-  checkBoolean,
-  checkCount,
-  checkNonNegativeFloat32,
-  checkOptions,
-  checkSizes,
-  named,
-} from '../check.ts'
+import { checkCount, checkNonNegativeFloat32, checkOptions, checkSizes, named } from '../check.ts'
 import { withClass } from '../errors.ts'
 import { run } from '../runtime/runtime.ts'
 import { checkOptional, checkRowsOf } from '../tensor/check.ts'
@@ -39,23 +32,23 @@ export interface LayerNormOptions {
  * @throws {GptLayersError} SHAPE when the last axes are not `shape`
  * @example gpt.layerNorm(gpt.tensor([1, 3]), [2], null, null, { eps: 0 }).toArray() // [-1, 1]
  */
-export function layerNorm(
-  x: Tensor,
-  shape: number | readonly number[],
-  weight?: Tensor | null,
-  bias?: Tensor | null,
-  options?: Pick<LayerNormOptions, 'eps'>,
-): Tensor {
-  return named('layerNorm', arguments, 5, () => {
+export const layerNorm = /* @__PURE__ */ named(
+  'layerNorm',
+  (
+    x: Tensor,
+    shape: number | readonly number[],
+    weight?: Tensor | null,
+    bias?: Tensor | null,
+    options?: Pick<LayerNormOptions, 'eps'>,
+  ): Tensor => {
     const sizes = checkSizes('shape', shape)
-    const { eps } = checkOptions(options, { eps: 1e-5 })
-    checkNonNegativeFloat32('eps', eps)
+    const { eps } = checkOptions(options, { eps: 1e-5 }, { eps: checkNonNegativeFloat32 })
     const rows = checkRowsOf(x, sizes, 'shape')
     const scale = checkOptional('weight', weight ?? null, sizes)
     const shift = checkOptional('bias', bias ?? null, sizes)
     return normalize(x, rows, sizes, scale, shift, eps)
-  })
-}
+  },
+)
 
 /**
  * @param x [..., ...shape]
@@ -116,13 +109,12 @@ export class LayerNorm extends Module {
   constructor(embDim: number | readonly number[], options?: LayerNormOptions) {
     super()
     try {
-      checkCount(arguments, 2, LayerNorm.ownName)
+      checkCount(arguments, 2, '', 'eps elementwiseAffine')
       const shape = checkSizes('embDim', embDim)
       const defaults = { eps: 1e-5, bias: true, elementwiseAffine: true }
-      const { eps, bias, elementwiseAffine } = checkOptions(options, defaults)
-      checkNonNegativeFloat32('eps', eps)
-      checkBoolean('bias', bias)
-      checkBoolean('elementwiseAffine', elementwiseAffine)
+      const { eps, bias, elementwiseAffine } = checkOptions(options, defaults, {
+        eps: checkNonNegativeFloat32,
+      })
       this.embDim = sizeOf(shape)
       this.normalizedShape = shape
       this.eps = eps

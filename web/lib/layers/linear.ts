@@ -1,4 +1,4 @@
-import { checkBoolean, checkCount, checkOptions, checkSize, named } from '../check.ts'
+import { checkCount, checkOptions, checkSize, named } from '../check.ts'
 import { fail, withClass } from '../errors.ts'
 import * as random from '../runtime/random.ts'
 import { type FunctionName, run, SCRATCH } from '../runtime/runtime.ts'
@@ -56,15 +56,16 @@ const CONV1D: Kind = {
  * @throws {GptLayersError} SHAPE where the sizes do not fit
  * @example gpt.linear(gpt.tensor([1, 2]), gpt.tensor([[3, 4]]), gpt.tensor([5])).toArray() // [16]
  */
-export function linear(x: Tensor, weight: Tensor, bias?: Tensor | null): Tensor {
-  return named('linear', arguments, 3, () => {
+export const linear = /* @__PURE__ */ named(
+  'linear',
+  (x: Tensor, weight: Tensor, bias?: Tensor | null): Tensor => {
     const { shape } = checkTensor('weight', weight)
     if (shape.length !== 2) throw fail('SHAPE', 'weight', 'have shape [out, in]', shape)
     const [outputs, inputs] = shape
     const rows = checkRows(x, inputs, "the weight's in")
     return affine(x, weight, checkOptional('bias', bias ?? null, [outputs]), [rows, inputs, outputs], LINEAR)
-  })
-}
+  },
+)
 
 /**
  * y = x · W + bias, on the tape.
@@ -119,7 +120,6 @@ export class Affine extends Module {
         return size
       })
       const { bias } = checkOptions(options, { bias: true })
-      checkBoolean('bias', bias)
       this.#kind = kind
       this.#shape = [second, first]
       ;[this.#inputs, this.#outputs] = kind.isTransposed ? [second, first] : [first, second]

@@ -5,12 +5,12 @@ import {
   checkBoolean,
   checkConstructor,
   checkFunction,
-  checkNumber,
   checkObject,
   checkOptions,
   describe,
   isPassedOn,
   named,
+  number,
   ourForwards,
   passOn,
 } from '../check.ts'
@@ -180,7 +180,7 @@ export class Module {
           const event = { name, module: this, input: args[0], ...asObject(returned) }
           const output = listener(event)
           if (output === undefined) continue
-          named(`${this.constructor.name}.onForward`, [], 0, () => checkOperand(ANSWER, EXPECTED, output))
+          named(`${this.constructor.name}.onForward`, () => checkOperand(ANSWER, EXPECTED, output))()
           returned = asObject(returned) === returned ? { ...returned, output } : output
         }
       })
@@ -318,9 +318,9 @@ export class Module {
    * model.outHead.int8Weight.shape // [5, 8]
    */
   quantize(options?: { groupSize?: number }): this {
-    const { groupSize } = checkOptions(options, { groupSize: GROUP_SIZE })
-    const expected = 'an even positive integer, or Infinity'
-    checkNumber('groupSize', groupSize, expected, (n) => n > 0 && (n === Infinity || n % 2 === 0))
+    const isSize = (n: number) => n > 0 && (n === Infinity || n % 2 === 0)
+    const checks = { groupSize: number('an even positive integer, or Infinity', isSize) }
+    const { groupSize } = checkOptions(options, { groupSize: GROUP_SIZE }, checks)
     quantize(Module.int8Matrices(this), groupSize, `${this.constructor.name}.quantize`)
     return this
   }
@@ -377,7 +377,6 @@ export class Module {
    */
   loadStateDict(dict: Record<string, Tensor | Int8Weight>, options?: { strict?: boolean }): LoadedKeys {
     const { strict } = checkOptions(options, { strict: true })
-    checkBoolean('strict', strict)
     return copyDict(this.stateDict(), Module.int8Matrices(this), checkObject('dict', dict), strict)
   }
 

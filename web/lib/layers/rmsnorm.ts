@@ -26,21 +26,21 @@ export interface RMSNormOptions {
  * @throws {GptLayersError} SHAPE when the last axes are not `shape`
  * @example gpt.rmsNorm(gpt.tensor([3, -3]), [2], null, { eps: 0 }).toArray() // [1, -1]
  */
-export function rmsNorm(
-  x: Tensor,
-  shape: number | readonly number[],
-  weight?: Tensor | null,
-  options?: RMSNormOptions,
-): Tensor {
-  return named('rmsNorm', arguments, 4, () => {
+export const rmsNorm = /* @__PURE__ */ named(
+  'rmsNorm',
+  (
+    x: Tensor,
+    shape: number | readonly number[],
+    weight?: Tensor | null,
+    options?: RMSNormOptions,
+  ): Tensor => {
     const sizes = checkSizes('shape', shape)
-    const { eps } = checkOptions(options, { eps: 1e-5 })
-    checkNonNegativeFloat32('eps', eps)
+    const { eps } = checkOptions(options, { eps: 1e-5 }, { eps: checkNonNegativeFloat32 })
     const rows = checkRowsOf(x, sizes, 'shape')
     const scale = checkOptional('weight', weight ?? null, sizes)
     return temporary(() => normalize(x, rows, scale ?? ones(sizes), eps))
-  })
-}
+  },
+)
 
 /**
  * @param scale of the shape of the last axes, over which x is normalized
@@ -50,11 +50,12 @@ function normalize(x: Tensor, rows: number, scale: Tensor, eps: number): Tensor 
   const cols = scale.size
   const y = Tensor.empty(x.shape)
   const rstd = records(x, scale) ? Tensor.empty([rows]) : null
-  run('gpt_rmsnorm_forward', [y, rstd, x, scale, rows, cols, eps])
+  run('gpt_rmsnorm_forward', [y, rstd, x, scale, rows, cols, eps], 0.3 * x.size)
   return recordKernel(y, {
     inputs: [x, scale],
     saved: [x, rstd, scale],
-    backward: (dy, dx, dscale) => run('gpt_rmsnorm_backward', [dx, dscale, dy, x, rstd, scale, rows, cols]),
+    backward: (dy, dx, dscale) =>
+      run('gpt_rmsnorm_backward', [dx, dscale, dy, x, rstd, scale, rows, cols], 0.7 * x.size),
   })
 }
 
@@ -83,8 +84,7 @@ export class RMSNorm extends Module {
     try {
       checkCount(arguments, 2)
       const shape = checkSizes('embDim', embDim)
-      const { eps } = checkOptions(options, { eps: 1e-5 })
-      checkNonNegativeFloat32('eps', eps)
+      const { eps } = checkOptions(options, { eps: 1e-5 }, { eps: checkNonNegativeFloat32 })
       this.embDim = sizeOf(shape)
       this.normalizedShape = shape
       this.eps = eps

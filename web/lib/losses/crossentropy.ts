@@ -1,4 +1,4 @@
-import { checkChoice, checkInteger, checkOptions, checkProbability, named, sameShape } from '../check.ts'
+import { checkOptions, checkProbability, integer, named, oneOf, sameShape } from '../check.ts'
 import { fail } from '../errors.ts'
 import { run } from '../runtime/runtime.ts'
 import { checkTensor } from '../tensor/check.ts'
@@ -53,12 +53,14 @@ export interface CrossEntropyOptions {
  * console.log(loss.item())
  * @example gpt.crossEntropy(gpt.zeros([2, 4]), [3, -1], { ignoreIndex: -1, reduction: 'sum' }).item() // the logarithm of 4
  */
-export function crossEntropy(logits: Tensor, targets: Indices, options?: CrossEntropyOptions): Tensor {
-  return named('crossEntropy', arguments, 3, () => {
-    const { ignoreIndex, reduction, labelSmoothing } = checkOptions(options, DEFAULTS)
-    checkInteger('ignoreIndex', ignoreIndex, -(2 ** 31), 2 ** 31 - 1)
-    checkChoice('reduction', reduction, REDUCTIONS)
-    checkProbability('labelSmoothing', labelSmoothing)
+export const crossEntropy = /* @__PURE__ */ named(
+  'crossEntropy',
+  (logits: Tensor, targets: Indices, options?: CrossEntropyOptions): Tensor => {
+    const { ignoreIndex, reduction, labelSmoothing } = checkOptions(options, DEFAULTS, {
+      ignoreIndex: integer(-(2 ** 31), 2 ** 31 - 1),
+      reduction: oneOf(...REDUCTIONS),
+      labelSmoothing: checkProbability,
+    })
     const x = checkTensor('logits', logits)
     const cols = x.shape.at(-1)
     if (cols === undefined) {
@@ -90,8 +92,8 @@ export function crossEntropy(logits: Tensor, targets: Indices, options?: CrossEn
         },
       })
     })
-  })
-}
+  },
+)
 
 /** Targets have the shape of the logits without the last axis, or are flat with as many elements. */
 function checkTargetShape(shape: readonly number[], expected: readonly number[]): void {

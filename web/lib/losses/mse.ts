@@ -1,4 +1,4 @@
-import { checkChoice, checkOptions, named } from '../check.ts'
+import { checkOptions, named, oneOf } from '../check.ts'
 import { run } from '../runtime/runtime.ts'
 import { checkTensor, checkTensorOf } from '../tensor/check.ts'
 import { temporary } from '../runtime/scope.ts'
@@ -29,10 +29,10 @@ export interface MSEOptions {
  *   tensors' shape
  * @example gpt.mse(gpt.tensor([1, 2]), gpt.tensor([0, 0])).item() // 2.5
  */
-export function mse(prediction: Tensor, target: Tensor, options?: MSEOptions): Tensor {
-  return named('mse', arguments, 3, () => {
-    const { reduction } = checkOptions(options, DEFAULTS)
-    checkChoice('reduction', reduction, REDUCTIONS)
+export const mse = /* @__PURE__ */ named(
+  'mse',
+  (prediction: Tensor, target: Tensor, options?: MSEOptions): Tensor => {
+    const { reduction } = checkOptions(options, DEFAULTS, { reduction: oneOf(...REDUCTIONS) })
     const x = checkTensor('prediction', prediction)
     const t = checkTensorOf('target', target, x.shape)
     if (reduction === 'none') return temporary(() => x.sub(t).pow(2))
@@ -41,15 +41,16 @@ export function mse(prediction: Tensor, target: Tensor, options?: MSEOptions): T
 
     return temporary(() => {
       const losses = Tensor.empty([rows])
-      run('gpt_mse_forward', [losses, x, t, rows, cols])
+      const cost = 0.2 * x.size
+      run('gpt_mse_forward', [losses, x, t, rows, cols], cost)
       const isMean = reduction === 'mean'
       const backward: Gradients = (dy, [, toTarget]) => {
         const dx = Tensor.empty(x.shape)
-        run('gpt_mse_backward', [dx, x, t, x.size, (2 * dy.item()) / (isMean ? x.size : 1)])
+        run('gpt_mse_backward', [dx, x, t, x.size, (2 * dy.item()) / (isMean ? x.size : 1)], cost)
         return [dx, toTarget ? dx.neg() : null]
       }
       const loss = isMean ? sumOf(losses) / rows : sumOf(losses) * cols
       return record(single(loss), [x, t], backward, [x, t])
     })
-  })
-}
+  },
+)

@@ -1,14 +1,7 @@
 // Loads a GPT from a file, or from several.
 
 import type { Reading, TensorFile } from '../files/reading.ts'
-import {
-  type SignalLike,
-  checkBoolean,
-  checkChoice,
-  checkFunction,
-  checkOptions,
-  checkSignal,
-} from '../check.ts'
+import { checkFunction, checkOptions, checkSignal, oneOf, type SignalLike } from '../check.ts'
 import { importTorchReader } from '../files/load.ts'
 import { readSafetensors } from '../files/safetensors.ts'
 import { type BufferedReader, type Sources, closeSources, openSources, orAborted } from '../files/bytes.ts'
@@ -129,17 +122,16 @@ async function readerFor(input: BufferedReader): Promise<Reading<TensorFile>> {
 }
 
 function checkLoadOptions(options: PretrainedOptions | undefined) {
-  const defaults: PretrainedOptions = {
+  const defaults: PretrainedOptions & { dtype: 'float32' | 'int8'; strict: boolean } = {
     dtype: 'float32',
     config: {},
     strict: true,
     onProgress: undefined,
     signal: undefined,
   }
-  const { dtype, config, strict, onProgress, signal } = checkOptions(options, defaults)
-  checkChoice('dtype', dtype, ['float32', 'int8'])
-  checkBoolean('strict', strict)
-  if (onProgress !== undefined) checkFunction('onProgress', onProgress)
-  checkSignal(signal)
-  return { dtype, config, strict, onProgress, signal }
+  return checkOptions(options, defaults, {
+    dtype: oneOf('float32', 'int8'),
+    onProgress: checkFunction,
+    signal: (_name, value) => checkSignal(value),
+  })
 }

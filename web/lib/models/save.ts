@@ -1,10 +1,10 @@
 // Writes tensors as a file: a GPT also under the names, and in the layout, of others.
 
 import type { Tensor } from '../tensor/tensor.ts'
-import { checkArray, checkChoice, checkObject, checkOptions, named } from '../check.ts'
+import { checkArray, checkObject, checkOptions, named, oneOf } from '../check.ts'
 import { type FloatDtype, type Written, encode, entriesOf, floatEntry } from '../files/safetensors.ts'
 import { fail } from '../errors.ts'
-import { GELU } from '../layers/gelu.ts'
+import { GELU } from '../layers/activations.ts'
 import { LayerNorm } from '../layers/layernorm.ts'
 import { firstNames, Module } from '../layers/module.ts'
 import { gptNames, HEAD, listed, theirNames, TOKENS } from '../files/names.ts'
@@ -30,15 +30,15 @@ import { GPTModel } from './gptmodel.ts'
  * @example gpt.saveSafetensors({ x: gpt.ones([2]) }).length // 104
  * @example writeFileSync('model.safetensors', gpt.saveSafetensors(model, { names: 'book' }))
  */
-export function saveSafetensors(
-  dictOrModule: Record<string, Tensor> | Module,
-  options?: { names?: 'gpt2' | 'book' | 'ours'; dtype?: 'float32' | 'float16' },
-): Bytes {
-  return named('saveSafetensors', arguments, 2, () => {
+export const saveSafetensors = /* @__PURE__ */ named(
+  'saveSafetensors',
+  (
+    dictOrModule: Record<string, Tensor> | Module,
+    options?: { names?: 'gpt2' | 'book' | 'ours'; dtype?: 'float32' | 'float16' },
+  ): Bytes => {
     const defaults: typeof options = { names: undefined, dtype: 'float32' }
-    const { names, dtype = 'float32' } = checkOptions(options, defaults)
-    checkChoice('dtype', dtype, ['float32', 'float16'])
-    if (names !== undefined) checkChoice('names', names, ['gpt2', 'book', 'ours'])
+    const checks = { names: oneOf('gpt2', 'book', 'ours'), dtype: oneOf('float32', 'float16') }
+    const { names, dtype = 'float32' } = checkOptions(options, defaults, checks)
     const isGPT = dictOrModule instanceof GPTModel
     if (isGPT && (names ?? (isInt8(dictOrModule) ? 'ours' : 'gpt2')) !== 'ours')
       return encodeFor(
@@ -56,8 +56,8 @@ export function saveSafetensors(
         ? Object.fromEntries(firstNames(Object.entries(dictOrModule.stateDict())))
         : checkObject('dictOrModule', dictOrModule)
     return encode(entriesOf(dict, dtype), isGPT ? statedBy(dictOrModule) : {})
-  })
-}
+  },
+)
 
 const isInt8 = (model: GPTModel) => Object.values(model.stateDict()).some((tensor) => tensor.int8Weight)
 

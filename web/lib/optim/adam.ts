@@ -5,7 +5,7 @@ import {
   checkInteger,
   checkNonNegative,
   checkNumber,
-  checkOptions,
+  knownOptions,
   describe,
   named,
   nameMethods,
@@ -67,7 +67,12 @@ export class Adam extends Optimizer<All<AdamOptions>> {
     const defaults: All<AdamOptions> = { lr: 1e-3, betas: [0.9, 0.999], eps: 1e-8, weightDecay }
     super(
       parameters,
-      named(new.target.name, arguments, 2, () => checkOptions(options, defaults)),
+      named(
+        new.target.name,
+        () => knownOptions(options, defaults),
+        'lr betas eps weightDecay',
+        2,
+      )(...(arguments as unknown as [])),
     )
   }
 
@@ -138,7 +143,7 @@ export class AdamW extends Adam {
    * new AdamW([{ params: matrices, weightDecay: 0.1 }, { params: others, weightDecay: 0 }], { lr: 6e-4 })
    */
   constructor(parameters: readonly Tensor[] | readonly GivenGroup<AdamWOptions>[], options?: AdamWOptions) {
-    checkConstructor(new.target, arguments, 2)
+    checkConstructor(new.target, arguments, 2, 'lr betas eps weightDecay')
     super(parameters, options)
   }
 }

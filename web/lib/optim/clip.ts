@@ -1,4 +1,4 @@
-import { checkBoolean, checkNumber, checkOptions, named } from '../check.ts'
+import { checkNumber, checkOptions, named } from '../check.ts'
 import { fail } from '../errors.ts'
 import { heap, run } from '../runtime/runtime.ts'
 import { temporary } from '../runtime/scope.ts'
@@ -27,10 +27,10 @@ export interface ClipOptions {
  *   infinite for a gradient of 1e20, which then becomes 0
  * @example const norm = gpt.clipGradNorm(model.parameters(), 1)
  */
-export function clipGradNorm(parameters: readonly Tensor[], maxNorm: number, options?: ClipOptions): number {
-  return named('clipGradNorm', arguments, 3, () => {
+export const clipGradNorm = /* @__PURE__ */ named(
+  'clipGradNorm',
+  (parameters: readonly Tensor[], maxNorm: number, options?: ClipOptions): number => {
     const { errorIfNonfinite } = checkOptions(options, { errorIfNonfinite: false })
-    checkBoolean('errorIfNonfinite', errorIfNonfinite)
     const checked = checkParameters(parameters)
     checkNumber('maxNorm', maxNorm, 'a number >= 0', (n) => n >= 0)
     const grads = checked.flatMap((parameter, i) => gradientOf(parameter, i) ?? [])
@@ -53,5 +53,5 @@ export function clipGradNorm(parameters: readonly Tensor[], maxNorm: number, opt
       }
       return norm
     })
-  })
-}
+  },
+)

@@ -22,8 +22,9 @@ export interface CosineOptions {
  * const factor = gpt.cosineWithWarmup({ warmup: 4, steps: 10, min: 0.1 })
  * Array.of(0, 3, 4, 7, 10, 99).map((i) => Number(factor(i).toFixed(2))) // [0.2, 0.8, 1, 0.55, 0.1, 0.1]
  */
-export function cosineWithWarmup(options: CosineOptions): (step: number) => number {
-  return named('cosineWithWarmup', arguments, 1, () => {
+export const cosineWithWarmup = /* @__PURE__ */ named(
+  'cosineWithWarmup',
+  (options: CosineOptions): ((step: number) => number) => {
     const defaults: CosineOptions & { warmup: number; min: number } = { warmup: 0, steps: NaN, min: 0 }
     const { warmup, steps, min } = checkOptions(options, defaults)
     checkInteger('warmup', warmup, 0, Number.MAX_SAFE_INTEGER - 1)
@@ -34,5 +35,5 @@ export function cosineWithWarmup(options: CosineOptions): (step: number) => numb
       const share = Math.min(1, (step - warmup) / (steps - warmup))
       return min + ((1 - min) * (1 + Math.cos(Math.PI * share))) / 2
     }
-  })
-}
+  },
+)

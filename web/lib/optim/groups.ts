@@ -1,6 +1,6 @@
 // The parameters of an optimizer, in groups with options of their own.
 
-import { checkArray, checkObject, checkOptions } from '../check.ts'
+import { checkArray, checkObject, knownOptions } from '../check.ts'
 import { fail } from '../errors.ts'
 import { checkTensor } from '../tensor/check.ts'
 import { Tensor } from '../tensor/tensor.ts'
@@ -34,7 +34,7 @@ export function makeGroups<Options extends object>(
   return parameters.map((group, i) => {
     const name = `parameters[${i}]`
     const { params, ...own } = checkObject(name, group)
-    return sealed(checkParameters(params, `${name}.params`, names), checkOptions(own, defaults, name))
+    return sealed(checkParameters(params, `${name}.params`, names), knownOptions(own, defaults, name))
   })
 }
 

@@ -1,6 +1,6 @@
 import type { Tensor } from '../tensor/tensor.ts'
 import type { All, GivenGroup } from './groups.ts'
-import { checkBoolean, checkNonNegative, checkNumber, checkOptions, named, nameMethods } from '../check.ts'
+import { checkBoolean, checkNonNegative, checkNumber, knownOptions, named, nameMethods } from '../check.ts'
 import { fail } from '../errors.ts'
 import { run } from '../runtime/runtime.ts'
 import { type OptimizerState, Optimizer } from './optimizer.ts'
@@ -54,7 +54,12 @@ export class SGD extends Optimizer<All<SGDOptions>> {
     const defaults = { lr: undefined, ...rest } as unknown as All<SGDOptions> // without lr it is refused
     super(
       parameters,
-      named(new.target.name, arguments, 2, () => checkOptions(options, defaults)),
+      named(
+        new.target.name,
+        () => knownOptions(options, defaults),
+        'lr momentum dampening weightDecay nesterov',
+        2,
+      )(...(arguments as unknown as [])),
     )
   }
 

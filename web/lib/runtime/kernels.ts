@@ -31,17 +31,15 @@ const conv1d = (rows: number, inputs: number, outputs: number): number =>
 const attention = (batch: number, tokens: number, heads: number, size: number): number =>
   batch * tokens ** 2 * heads * size * MULTIPLY_ADD
 
-/** An elementwise kernel: its first size is the number of elements. */
-const elementwise = (nanoseconds: number): Cost => ({ cost: (n) => n * nanoseconds })
-
 /** A kernel on a matrix: its first sizes are rows and columns. */
 const rowwise = (nanoseconds: number): Cost => ({ cost: (rows, cols) => rows * cols * nanoseconds })
 
 /**
- * Kernels whose last parameters are `part` and `parts`. One that is not here costs 1 ns for each of its first
- * size, and takes no scratch memory. Kernels without these parameters run in one piece on the calling thread.
+ * Kernels whose last parameters are `part` and `parts`. One that is not here takes no scratch memory, and costs what its
+ * caller says, or 1 ns for each of its first size. Kernels without these parameters run in one piece on the calling
+ * thread.
  *
- * Nanoseconds an element were measured on one core with SIMD; a factor of two either way changes little.
+ * Nanoseconds were measured on one core with SIMD; a factor of two either way changes little.
  */
 export const KERNELS: { readonly [name in keyof Functions]?: Cost } = {
   gpt_linear_forward: {
@@ -96,37 +94,9 @@ export const KERNELS: { readonly [name in keyof Functions]?: Cost } = {
       exports.gpt_int8_linear_scratch_size(rows, inputs, groupSize),
   },
   gpt_int8_embedding_forward: { cost: (rows, _count, dim) => rows * dim },
-  gpt_relu_forward: elementwise(0.14),
-  gpt_relu_backward: elementwise(0.14),
-  gpt_gelu_forward: elementwise(1.1),
-  gpt_gelu_backward: elementwise(2),
-  gpt_log: elementwise(5),
-  gpt_tanh: elementwise(2.2),
-  // The exponents that c/elementwise.c computes with vectors.
-  gpt_pow: {
-    cost: (n, exponent) => {
-      const size = Math.abs(exponent)
-      return n * (size === 0.5 || (Number.isInteger(size) && size <= 8) ? 1 : 13)
-    },
-  },
-  gpt_sin: elementwise(3.8),
-  gpt_cos: elementwise(3.8),
-  gpt_sigmoid: elementwise(2),
-  gpt_silu_forward: elementwise(2),
-  gpt_silu_backward: elementwise(2),
-  gpt_clamp: elementwise(0.14),
-  gpt_clamp_backward: elementwise(0.14),
   gpt_sum_columns: { cost: (count, rows, cols) => count * rows * cols * 0.14 },
-  gpt_abs: elementwise(0.14),
-  gpt_abs_backward: elementwise(0.14),
-  gpt_dropout_forward: elementwise(0.5),
   gpt_layernorm_forward: rowwise(0.3),
   gpt_layernorm_backward: rowwise(0.7),
-  gpt_rmsnorm_forward: rowwise(0.3),
-  gpt_rmsnorm_backward: rowwise(0.7),
-  gpt_batchnorm_statistics: rowwise(0.4),
-  gpt_batchnorm_forward: rowwise(0.6),
-  gpt_batchnorm_backward: rowwise(1.5),
   gpt_softmax_forward: rowwise(1.2),
   gpt_softmax_backward: rowwise(0.3),
   gpt_embedding_forward: { cost: (rows, _count, dim) => rows * dim * 0.1 },
@@ -136,6 +106,4 @@ export const KERNELS: { readonly [name in keyof Functions]?: Cost } = {
   },
   gpt_crossentropy_forward: rowwise(1),
   gpt_crossentropy_backward: rowwise(1),
-  gpt_mse_forward: rowwise(0.2),
-  gpt_mse_backward: elementwise(0.2),
 }

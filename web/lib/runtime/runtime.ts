@@ -148,11 +148,12 @@ const WORTH_SHARING = 20_000
  * | SCRATCH | scratch memory of the size that kernels.ts states, freed after the call |
  * | boolean | 0 or 1 |
  *
+ * @param nanoseconds what the call costs on one thread, where that does not stand in kernels.ts
  * @throws {GptLayersError} MEMORY for the scratch; INTERNAL where the kernel refuses its arguments, or a
  *   thread does not finish its part in time. That thread may still write, so the memory of all arguments is
  *   retired, and who holds an output from before the call must give it up
  */
-export function run(kernel: FunctionName, args: readonly Argument[]): void {
+export function run(kernel: FunctionName, args: readonly Argument[], nanoseconds?: number): void {
   const memory = heap()
   const values: number[] = []
   let scratchAt = -1
@@ -165,7 +166,7 @@ export function run(kernel: FunctionName, args: readonly Argument[]): void {
   if (scratchAt < 0 && pool === null) return call(memory, kernel, args, values, 1)
   const sizes = args.filter((arg) => typeof arg === 'number')
   const takesPart = exports[kernel].length === args.length + 2 // part and parts
-  const parts = takesPart ? partsOf(kernel, ...sizes) : 1
+  const parts = takesPart ? partsFor(nanoseconds ?? costOf(kernel, sizes)) : 1
   if (scratchAt < 0) return call(memory, kernel, args, values, parts)
   const size = KERNELS[kernel]?.scratch?.(exports, ...sizes) ?? 0
   const floats = size >>> 0 // unsigned: SIZE_MAX, for no such scratch, is -1
@@ -197,11 +198,12 @@ export function accepts(kernel: FunctionName, args: readonly (Pointer | number)[
  * @param sizes the arguments that are numbers, in their order; those that kernels.ts uses are enough
  * @returns how many parts `run` would cut the call into: one for each thread, or 1 where that does not pay
  */
-export function partsOf(kernel: FunctionName, ...sizes: number[]): number {
-  if (threads === 1) return 1
-  const nanoseconds = KERNELS[kernel]?.cost(...sizes) ?? sizes[0]
-  return nanoseconds >= WORTH_SHARING ? threads : 1
-}
+export const partsOf = (kernel: FunctionName, ...sizes: number[]): number => partsFor(costOf(kernel, sizes))
+
+const costOf = (kernel: FunctionName, sizes: readonly number[]): number =>
+  KERNELS[kernel]?.cost(...sizes) ?? sizes[0]
+
+const partsFor = (nanoseconds: number): number => (nanoseconds >= WORTH_SHARING ? threads : 1)
 
 /** @param values the arguments as numbers; changed here */
 function call(

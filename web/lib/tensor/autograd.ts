@@ -20,9 +20,9 @@ import { Tensor } from './tensor.ts'
  * w.sum().backward()
  * w.grad.toArray() // [1, 1]
  */
-export function parameter(tensor: Tensor): Tensor {
-  return named('parameter', arguments, 1, () => Tensor.makeParameter(checkTensor('tensor', tensor)))
-}
+export const parameter = /* @__PURE__ */ named('parameter', (tensor: Tensor): Tensor =>
+  Tensor.makeParameter(checkTensor('tensor', tensor)),
+)
 
 /**
  * Records how you computed a tensor, so that `backward` reaches what you computed it from. For an operation
@@ -41,13 +41,14 @@ export function parameter(tensor: Tensor): Tensor {
  * y.backward()
  * x.grad.toArray() // [27]
  */
-export function record(
-  output: Tensor,
-  inputs: readonly Tensor[],
-  gradients: (dy: Tensor, wanted: readonly boolean[]) => readonly (Tensor | null)[],
-  saved?: readonly Tensor[],
-): Tensor {
-  return named('record', arguments, 4, () => {
+export const record = /* @__PURE__ */ named(
+  'record',
+  (
+    output: Tensor,
+    inputs: readonly Tensor[],
+    gradients: (dy: Tensor, wanted: readonly boolean[]) => readonly (Tensor | null)[],
+    saved?: readonly Tensor[],
+  ): Tensor => {
     const checkAll = (name: string, list: unknown) => {
       checkArray(name, list, 'an array of tensors')
       return list.map((item, i) => checkTensor(`${name}[${i}]`, item))
@@ -75,8 +76,8 @@ export function record(
       )
     }
     return recordStep(output, given, checked, kept)
-  })
-}
+  },
+)
 
 /**
  * Runs `fn` without recording for `backward`, as torch.no_grad: nothing that it computes requires a
@@ -87,16 +88,14 @@ export function record(
  * @throws {GptLayersError} TYPE when fn is not a function, is a generator function, or returns a Promise
  * @example const y = gpt.noGrad(() => model.forward(tokens))
  */
-export function noGrad<T>(fn: () => T): T {
-  return named('noGrad', arguments, 1, () => {
-    checkNoGenerator(fn)
-    const result = withoutTape(fn)
-    if (result instanceof Promise) {
-      throw fail('TYPE', 'fn', 'return its result at once', describe(result))
-    }
-    return result
-  })
-}
+export const noGrad = /* @__PURE__ */ named('noGrad', <T>(fn: () => T): T => {
+  checkNoGenerator(fn)
+  const result = withoutTape(fn)
+  if (result instanceof Promise) {
+    throw fail('TYPE', 'fn', 'return its result at once', describe(result))
+  }
+  return result
+})
 
 /**
  * Runs `fn` and frees every tensor that was made inside, the parameters of layers too, except the result of
@@ -109,13 +108,11 @@ export function noGrad<T>(fn: () => T): T {
  * @throws {GptLayersError} TYPE when fn is not a function, is a generator function, or returns a Promise
  * @example const y = gpt.scope(() => norm.forward(linear.forward(x))) // frees linear's output
  */
-export function scope<T>(fn: () => T): T {
-  return named('scope', arguments, 1, () => {
-    checkNoGenerator(fn)
-    heap() // loaded?
-    return scoped(fn)
-  })
-}
+export const scope = /* @__PURE__ */ named('scope', <T>(fn: () => T): T => {
+  checkNoGenerator(fn)
+  heap() // loaded?
+  return scoped(fn)
+})
 
 /** A function, but not a generator function: its code would run after noGrad or scope has ended. */
 function checkNoGenerator(fn: unknown): void {

@@ -19,30 +19,32 @@ import { Tensor } from './tensor.ts'
  * gpt.manualSeed(123)
  * String(gpt.randn([2])) // 'tensor([-0.1115,  0.1204])'
  */
-export function manualSeed(n: number): void {
-  named('manualSeed', arguments, 1, () => {
-    checkNumber('n', n, 'a safe integer', Number.isSafeInteger)
-    random.seed(n)
-  })
-}
+export const manualSeed = /* @__PURE__ */ named('manualSeed', (n: number): void => {
+  checkNumber('n', n, 'a safe integer', Number.isSafeInteger)
+  random.seed(n)
+})
 
 /** A tensor drawn from N(0, 1), as torch.randn: the same bits that PyTorch draws on an x86 CPU with AVX2. */
-export function randn(shape: readonly number[]): Tensor {
-  return named('randn', arguments, 1, () => {
+export const randn = /* @__PURE__ */ named(
+  'randn',
+  (shape: readonly number[]): Tensor => {
     const tensor = Tensor.empty(checkShape(shape))
     random.normal(tensor)
     return tensor
-  })
-}
+  },
+  '...',
+)
 
 /** A tensor drawn from U[0, 1), as torch.rand: the same bits that PyTorch draws on the CPU. */
-export function rand(shape: readonly number[]): Tensor {
-  return named('rand', arguments, 1, () => {
+export const rand = /* @__PURE__ */ named(
+  'rand',
+  (shape: readonly number[]): Tensor => {
     const tensor = Tensor.empty(checkShape(shape))
     random.uniform(tensor)
     return tensor
-  })
-}
+  },
+  '...',
+)
 
 /**
  * A tensor of integers from low to high - 1, as torch.randint: the same that PyTorch draws on the CPU.
@@ -52,16 +54,17 @@ export function rand(shape: readonly number[]): Tensor {
  * gpt.manualSeed(123)
  * gpt.randint(0, 10, [4]).toArray() // [2, 9, 2, 0]
  */
-export function randint(low: number, high: number, shape: readonly number[]): Tensor {
-  return named('randint', arguments, 3, () => {
+export const randint = /* @__PURE__ */ named(
+  'randint',
+  (low: number, high: number, shape: readonly number[]): Tensor => {
     checkInteger('low', low, -MAX_INTEGER, MAX_INTEGER)
     checkInteger('high', high, low + 1, MAX_INTEGER)
     const tensor = Tensor.empty(checkShape(shape))
     random.words(tensor)
     toIntegers(tensor.data, heap().words(tensor.byteOffset, tensor.size), low, high - low)
     return tensor
-  })
-}
+  },
+)
 
 /**
  * A tensor of given values, rounded to float32.
@@ -71,19 +74,24 @@ export function randint(low: number, high: number, shape: readonly number[]): Te
  * @example gpt.tensor([[1, 2], [3, 4]])
  * @example gpt.tensor(new Float32Array(6), [2, 3])
  */
-export function tensor(values: NestedArray | NumberArray, shape?: readonly number[]): Tensor {
-  return named('tensor', arguments, 2, () => Tensor.from(values, shape))
-}
+export const tensor = /* @__PURE__ */ named(
+  'tensor',
+  (values: NestedArray | NumberArray, shape?: readonly number[]): Tensor => Tensor.from(values, shape),
+)
 
 /** A tensor of zeros. */
-export function zeros(shape: readonly number[]): Tensor {
-  return named('zeros', arguments, 1, () => Tensor.zeros(checkShape(shape)))
-}
+export const zeros = /* @__PURE__ */ named(
+  'zeros',
+  (shape: readonly number[]): Tensor => Tensor.zeros(checkShape(shape)),
+  '...',
+)
 
 /** A tensor of ones. */
-export function ones(shape: readonly number[]): Tensor {
-  return named('ones', arguments, 1, () => filled(checkShape(shape), 1))
-}
+export const ones = /* @__PURE__ */ named(
+  'ones',
+  (shape: readonly number[]): Tensor => filled(checkShape(shape), 1),
+  '...',
+)
 
 /**
  * A tensor of one value, as torch.full.
@@ -92,44 +100,46 @@ export function ones(shape: readonly number[]): Tensor {
  * @example gpt.full([2, 2], -Infinity)
  * @example gpt.full([2], 7).toArray() // [7, 7]
  */
-export function full(shape: readonly number[], value: number): Tensor {
-  return named('full', arguments, 2, () => {
-    const sizes = checkShape(shape)
-    checkNumber('value', value, 'a number', () => true)
-    return filled(sizes, value)
-  })
-}
+export const full = /* @__PURE__ */ named('full', (shape: readonly number[], value: number): Tensor => {
+  const sizes = checkShape(shape)
+  checkNumber('value', value, 'a number', () => true)
+  return filled(sizes, value)
+})
 
 /** A tensor of zeros, of the shape of x, as torch.zeros_like. It requires no gradient. */
-export function zerosLike(x: Tensor): Tensor {
-  return named('zerosLike', arguments, 1, () => Tensor.zeros(checkTensor('x', x).shape))
-}
+export const zerosLike = /* @__PURE__ */ named('zerosLike', (x: Tensor): Tensor =>
+  Tensor.zeros(checkTensor('x', x).shape),
+)
 
 /** A tensor of ones, of the shape of x, as torch.ones_like. It requires no gradient. */
-export function onesLike(x: Tensor): Tensor {
-  return named('onesLike', arguments, 1, () => filled(checkTensor('x', x).shape, 1))
+export const onesLike = /* @__PURE__ */ named('onesLike', (x: Tensor): Tensor =>
+  filled(checkTensor('x', x).shape, 1),
+)
+
+interface Arange {
+  /**
+   * The integers 0, 1, ... below `end`, as torch.arange.
+   *
+   * @returns [max(0, ceil(end))]. Integers are exact up to 2^24
+   * @throws {GptLayersError} VALUE where end is below 0
+   * @example gpt.arange(4).toArray() // [0, 1, 2, 3]
+   */
+  (end: number): Tensor
+  /**
+   * The numbers start, start + step, start + 2 · step, ... before `end`, as torch.arange.
+   *
+   * @param step not 0; 1 by default
+   * @returns [ceil((end - start) / step)]; each element is start + i · step, rounded to float32 once
+   * @throws {GptLayersError} VALUE where the steps lead away from `end`
+   * @example gpt.arange(2, 8, 3).toArray() // [2, 5]
+   * @example gpt.arange(3, 0, -1).toArray() // [3, 2, 1]
+   */
+  (start: number, end: number, step?: number): Tensor
 }
 
-/**
- * The integers 0, 1, ... below `end`, as torch.arange.
- *
- * @returns [max(0, ceil(end))]. Integers are exact up to 2^24
- * @throws {GptLayersError} VALUE where end is below 0
- * @example gpt.arange(4).toArray() // [0, 1, 2, 3]
- */
-export function arange(end: number): Tensor
-/**
- * The numbers start, start + step, start + 2 · step, ... before `end`, as torch.arange.
- *
- * @param step not 0; 1 by default
- * @returns [ceil((end - start) / step)]; each element is start + i · step, rounded to float32 once
- * @throws {GptLayersError} VALUE where the steps lead away from `end`
- * @example gpt.arange(2, 8, 3).toArray() // [2, 5]
- * @example gpt.arange(3, 0, -1).toArray() // [3, 2, 1]
- */
-export function arange(start: number, end: number, step?: number): Tensor
-export function arange(first: number, second?: number, step?: number): Tensor {
-  return named('arange', arguments, 3, () => {
+export const arange: Arange = /* @__PURE__ */ named(
+  'arange',
+  (first: number, second?: number, step?: number) => {
     const isEnd = second === undefined && step === undefined
     const [start, end, by] = isEnd ? [0, first, 1] : [first, second, step === undefined ? 1 : step]
     checkNumber('start', start, 'a finite number', Number.isFinite)
@@ -143,8 +153,8 @@ export function arange(first: number, second?: number, step?: number): Tensor {
     const { data } = tensor
     for (let i = 0; i < count; i++) data[i] = start + i * by
     return tensor
-  })
-}
+  },
+)
 
 /**
  * A matrix with ones on its diagonal and zeros elsewhere, as torch.eye.
@@ -153,18 +163,16 @@ export function arange(first: number, second?: number, step?: number): Tensor {
  * @param m columns; n by default
  * @example gpt.eye(2).toArray() // [[1, 0], [0, 1]]
  */
-export function eye(n: number, m?: number): Tensor {
-  return named('eye', arguments, 2, () => {
-    const isCount = (count: number) => Number.isSafeInteger(count) && count >= 0
-    checkNumber('n', n, 'a non-negative integer', isCount)
-    const cols = m === undefined ? n : m
-    checkNumber('m', cols, 'a non-negative integer', isCount)
-    const tensor = Tensor.zeros([n, cols])
-    const { data } = tensor
-    for (let i = 0; i < Math.min(n, cols); i++) data[i * cols + i] = 1
-    return tensor
-  })
-}
+export const eye = /* @__PURE__ */ named('eye', (n: number, m?: number): Tensor => {
+  const isCount = (count: number) => Number.isSafeInteger(count) && count >= 0
+  checkNumber('n', n, 'a non-negative integer', isCount)
+  const cols = m === undefined ? n : m
+  checkNumber('m', cols, 'a non-negative integer', isCount)
+  const tensor = Tensor.zeros([n, cols])
+  const { data } = tensor
+  for (let i = 0; i < Math.min(n, cols); i++) data[i * cols + i] = 1
+  return tensor
+})
 
 function filled(shape: readonly number[], value: number): Tensor {
   const tensor = Tensor.empty(shape)

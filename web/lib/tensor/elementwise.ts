@@ -1,12 +1,15 @@
-// Operations on each element, and their gradients.
+// How operations on each element are computed, and their gradients; ops.ts has the operations.
 
-import { checkNumber, checkOptions, sameShape } from '../check.ts'
-import { fail } from '../errors.ts'
+import { sameShape } from '../check.ts'
 import { type FunctionName, run } from '../runtime/runtime.ts'
-import { checkLive, checkOperand } from './check.ts'
+import { checkOperand } from './check.ts'
+import { operation } from './operation.ts'
 import { broadcast, eachIndex, mergedAxes, sizeOf } from './shape.ts'
 import { record, recordKernel } from './tape.ts'
 import { Tensor } from './tensor.ts'
+
+/** An operation on each element of a tensor. */
+export type Unary = (x: Tensor) => Tensor
 
 /**
  * How dx is computed from dy, for y = f(x): with x, with y, or by a kernel `(dx, dy, x, n, ...scalars)`.
@@ -17,145 +20,84 @@ type Gradient =
   | { fromY: (dy: Tensor, y: Tensor) => Tensor }
   | { kernel: FunctionName }
 
+/** Nanoseconds an element on one thread, roughly: 1 by default. They decide whether threads share a call. */
+interface Cost {
+  cost?: number
+}
+
+/** The operation y = f(x); see `map`. */
+export const unary = (kernel: FunctionName, gradient: Gradient & Cost, ...scalars: number[]): Unary =>
+  operation((x: Tensor) => map(x, kernel, gradient, ...scalars))
+
 /**
- * y = f(x) for each element.
+ * y = f(x) for each element, on the tape.
  *
  * @param kernel `(y, x, n, ...scalars)`
  */
-export function unary(x: Tensor, kernel: FunctionName, gradient: Gradient, ...scalars: number[]): Tensor {
-  checkLive(x)
+export function map(
+  x: Tensor,
+  kernel: FunctionName,
+  gradient: Gradient & Cost,
+  ...scalars: number[]
+): Tensor {
+  const cost = x.size * (gradient.cost ?? 1)
   const y = Tensor.empty(x.shape)
-  run(kernel, [y, x, x.size, ...scalars])
+  run(kernel, [y, x, x.size, ...scalars], cost)
   if ('fromY' in gradient) return record(y, [x], (dy) => [gradient.fromY(dy, y)], [y])
   if ('fromX' in gradient) return record(y, [x], (dy) => [gradient.fromX(dy, x)], [x])
   return recordKernel(y, {
     inputs: [x],
     saved: [x],
-    backward: (dy, dx) => run(gradient.kernel, [dx, dy, x, x.size, ...scalars]),
+    backward: (dy, dx) => run(gradient.kernel, [dx, dy, x, x.size, ...scalars], cost),
   })
 }
 
-/** y = max(0, x) */
-export const relu = (x: Tensor): Tensor => unary(x, 'gpt_relu_forward', { kernel: 'gpt_relu_backward' })
+/** An operation on each element of a tensor and of another one, or a number. */
+export type Binary = (x: Tensor, other: Tensor | number) => Tensor
 
-/** gpt_gelu_kind in c/gpt_layers.h, by PyTorch's names. */
-export const GELU_KINDS = { tanh: 0, none: 1 }
-
-export interface GELUOptions {
-  /**
-   * 'tanh', the default, is GPT-2's and the notebook's 0.5·x·(1 + tanh(√(2/π)·(x + 0.044715·x³))); 'none'
-   * is the exact 0.5·x·(1 + erf(x/√2)), PyTorch's default
-   */
-  approximate?: 'tanh' | 'none'
+/** The gradients of y = x ∘ other, before they are summed where x or other was broadcast. */
+interface Gradients {
+  dx: (dy: Tensor, values: { x: Tensor; other: Tensor | number; y: Tensor }) => Tensor
+  /** without its sign, which `isMinus` has */
+  dother: (dy: Tensor, values: { x: Tensor; other: Tensor; y: Tensor }) => Tensor
+  isMinus?: boolean
+  /** what `dx` reads of the values, and what `dother` reads; nothing by default */
+  reads?: Record<'dx' | 'dother', ('x' | 'other' | 'y')[]>
 }
 
-/** y = x · Φ(x) */
-export const gelu = (x: Tensor, approximate: keyof typeof GELU_KINDS): Tensor =>
-  unary(x, 'gpt_gelu_forward', { kernel: 'gpt_gelu_backward' }, GELU_KINDS[approximate])
-
-/** y = 1 / x; dx = -dy · y² */
-export const reciprocal = (x: Tensor): Tensor =>
-  unary(x, 'gpt_pow', { fromY: (dy, y) => dy.mul(y.mul(y)).neg() }, -1)
-
-/** y = 1 / √x; dx = -dy · y³ / 2 */
-export const rsqrt = (x: Tensor): Tensor =>
-  unary(x, 'gpt_pow', { fromY: (dy, y) => dy.mul(y.pow(3)).mul(-0.5) }, -0.5)
-
-/** y = σ(x) = 1 / (1 + e^-x); dx = dy · (1 - y) · y */
-export const sigmoid = (x: Tensor): Tensor =>
-  unary(x, 'gpt_sigmoid', { fromY: (dy, y) => dy.mul(y.neg().add(1)).mul(y) })
-
-/** y = x · σ(x); dx = dy · σ(x) · (1 + x · (1 - σ(x))) */
-export const silu = (x: Tensor): Tensor => unary(x, 'gpt_silu_forward', { kernel: 'gpt_silu_backward' })
-
-/** dx = dy · cos x */
-export const sin = (x: Tensor): Tensor => unary(x, 'gpt_sin', { fromX: (dy, x) => dy.mul(cos(x)) })
-
-/** dx = -dy · sin x */
-export const cos = (x: Tensor): Tensor => unary(x, 'gpt_cos', { fromX: (dy, x) => dy.mul(sin(x)).neg() })
+/** The operation y = x ∘ other, of a tensor and another one, or a number. */
+export const binary = (
+  kernel: FunctionName,
+  { dx, dother, isMinus = false, reads = { dx: [], dother: [] } }: Gradients,
+): Binary =>
+  operation((x: Tensor, given: Tensor | number) => {
+    const other = operand('other', given)
+    const y = elementwise(kernel, [x, other], broadcast(x.shape, shapeOf(other)))
+    if (typeof other === 'number') return record(y, [x], (dy) => [dx(dy, { x, other, y })], [])
+    const [shape, shapeOfOther] = [x.shape, other.shape]
+    const values = { x, other, y }
+    const read = new Set([...(x.requiresGrad ? reads.dx : []), ...(other.requiresGrad ? reads.dother : [])])
+    return record(
+      y,
+      [x, other],
+      (dy, [toX, toOther]) => {
+        const sum = toOther ? sumTo(dother(dy, values), shapeOfOther) : null
+        return [toX ? sumTo(dx(dy, values), shape) : null, sum && isMinus ? sum.neg() : sum]
+      },
+      [...read].map((value) => values[value]),
+    )
+  })
 
 /**
- * y = x^exponent; dx = dy · exponent · x^(exponent - 1). That of the exponent 0 is 0: 0 · 0^-1 would be NaN.
- * That of a square is dy · 2x.
+ * The operation x ∘ other: 1 where it holds, otherwise 0. It has no gradient.
+ *
+ * @param isSwapped whether the kernel gets the operands in the other order: x > other is other < x, also of NaN
  */
-export function pow(x: Tensor, exponent: number): Tensor {
-  const fromX = (dy: Tensor, x: Tensor) =>
-    exponent === 0 ? Tensor.zeros(x.shape) : dy.mul((exponent === 2 ? x : x.pow(exponent - 1)).mul(exponent))
-  return unary(x, 'gpt_pow', { fromX }, exponent)
-}
-
-export interface ClampOptions {
-  /** what is below becomes min; -Infinity by default */
-  min?: number
-  /** what is above becomes max, also where min is larger; Infinity by default */
-  max?: number
-}
-
-/** dx = dy where min ≤ x ≤ max, otherwise 0 */
-export function clamp(x: Tensor, options?: ClampOptions): Tensor {
-  const given = checkOptions<ClampOptions>(options, { min: undefined, max: undefined })
-  if (given.min === undefined && given.max === undefined) {
-    throw fail('VALUE', 'options', 'have min, max or both', 'neither')
-  }
-  const { min = -Infinity, max = Infinity } = given
-  checkNumber('min', min, 'a number', () => true)
-  checkNumber('max', max, 'a number', () => true)
-  return unary(x, 'gpt_clamp', { kernel: 'gpt_clamp_backward' }, min, max)
-}
-
-/** An operation on two tensors, y = a ∘ b, before the gradients are summed where a or b was broadcast. */
-interface Binary {
-  kernel: FunctionName
-  da: (dy: Tensor, a: Tensor, b: Tensor | number, y: Tensor) => Tensor
-  /** without its sign, which `isMinus` has */
-  db: (dy: Tensor, a: Tensor, b: Tensor, y: Tensor) => Tensor
-  isMinus: boolean
-  /** what `da` reads of a, b and y, and what `db` reads */
-  reads: { da: ('a' | 'b' | 'y')[]; db: ('a' | 'b' | 'y')[] }
-}
-
-const same = (dy: Tensor): Tensor => dy
-
-const BINARY: Record<'add' | 'sub' | 'mul' | 'div', Binary> = {
-  add: { kernel: 'gpt_add', da: same, db: same, isMinus: false, reads: { da: [], db: [] } },
-  sub: { kernel: 'gpt_sub', da: same, db: same, isMinus: true, reads: { da: [], db: [] } },
-  mul: {
-    kernel: 'gpt_mul',
-    da: (dy, _a, b) => dy.mul(b),
-    db: (dy, a) => dy.mul(a),
-    isMinus: false,
-    reads: { da: ['b'], db: ['a'] },
-  },
-  // dy/da = 1 / b, dy/db = -y / b
-  div: {
-    kernel: 'gpt_div',
-    da: (dy, _a, b) => dy.div(b),
-    db: (dy, _a, b, y) => dy.div(b).mul(y),
-    isMinus: true,
-    reads: { da: ['b'], db: ['b', 'y'] },
-  },
-}
-
-/** @param other broadcast as in PyTorch; not yet checked */
-export function binary(name: keyof typeof BINARY, a: Tensor, other: unknown): Tensor {
-  checkLive(a)
-  const { kernel, da, db, isMinus, reads } = BINARY[name]
-  const b = operand('other', other)
-  const y = elementwise(kernel, [a, b], broadcast(a.shape, shapeOf(b)))
-  if (typeof b === 'number') return record(y, [a], (dy) => [da(dy, a, b, y)], [])
-  const [shapeA, shapeB] = [a.shape, b.shape]
-  const read = new Set([...(a.requiresGrad ? reads.da : []), ...(b.requiresGrad ? reads.db : [])])
-  const saved = { a, b, y }
-  return record(
-    y,
-    [a, b],
-    (dy, [toA, toB]) => {
-      const sumB = toB ? sumTo(db(dy, a, b, y), shapeB) : null
-      return [toA ? sumTo(da(dy, a, b, y), shapeA) : null, sumB && isMinus ? sumB.neg() : sumB]
-    },
-    [...read].map((one) => saved[one]),
-  )
-}
+export const comparison = (kernel: FunctionName, { isSwapped = false } = {}): Binary =>
+  operation((x: Tensor, given: Tensor | number) => {
+    const other = operand('other', given)
+    return elementwise(kernel, isSwapped ? [other, x] : [x, other], broadcast(x.shape, shapeOf(other)))
+  })
 
 /**
  * The inverse of broadcasting, for gradients.

@@ -1,6 +1,6 @@
 // Whether two tensors have the same values, or nearly so.
 
-import { checkBoolean, checkNonNegative, checkOptions, named, sameShape } from '../check.ts'
+import { checkNonNegative, checkOptions, named, sameShape } from '../check.ts'
 import { checkTensor } from './check.ts'
 import { repeat } from './elementwise.ts'
 import { temporary } from '../runtime/scope.ts'
@@ -14,14 +14,12 @@ import { Tensor } from './tensor.ts'
  *
  * @example gpt.equal(gpt.ones([2]), gpt.tensor([1, 1])) // true
  */
-export function equal(x: Tensor, y: Tensor): boolean {
-  return named('equal', arguments, 2, () => {
-    const [a, b] = [checkTensor('x', x), checkTensor('y', y)]
-    if (!sameShape(a.shape, b.shape)) return false
-    const { data } = b
-    return a.data.every((value, i) => value === data[i])
-  })
-}
+export const equal = /* @__PURE__ */ named('equal', (x: Tensor, y: Tensor): boolean => {
+  const [a, b] = [checkTensor('x', x), checkTensor('y', y)]
+  if (!sameShape(a.shape, b.shape)) return false
+  const { data } = b
+  return a.data.every((value, i) => value === data[i])
+})
 
 export interface AllcloseOptions {
   /** the tolerance relative to |y|; 1e-5 by default */
@@ -40,17 +38,15 @@ export interface AllcloseOptions {
  * @example gpt.allclose(gpt.tensor([0.1]).add(0.2), gpt.tensor([0.3])) // true
  * @example gpt.allclose(gpt.tensor([1, 1.1]), gpt.ones([2]), { atol: 0.2 }) // true
  */
-export function allclose(x: Tensor, y: Tensor, options?: AllcloseOptions): boolean {
-  return named('allclose', arguments, 3, () => {
+export const allclose = /* @__PURE__ */ named(
+  'allclose',
+  (x: Tensor, y: Tensor, options?: AllcloseOptions): boolean => {
     const shape = broadcast(checkTensor('x', x).shape, checkTensor('y', y).shape, 'y')
-    const { rtol, atol, equalNan } = checkOptions<Required<AllcloseOptions>>(options, {
-      rtol: 1e-5,
-      atol: 1e-8,
-      equalNan: false,
-    })
-    checkNonNegative('rtol', rtol)
-    checkNonNegative('atol', atol)
-    checkBoolean('equalNan', equalNan)
+    const { rtol, atol, equalNan } = checkOptions<Required<AllcloseOptions>>(
+      options,
+      { rtol: 1e-5, atol: 1e-8, equalNan: false },
+      { rtol: checkNonNegative, atol: checkNonNegative },
+    )
     return temporary(() =>
       withoutTape(() => {
         const repeated = [x, y].map((one) => repeat(one, shape))
@@ -65,5 +61,6 @@ export function allclose(x: Tensor, y: Tensor, options?: AllcloseOptions): boole
         return a.every((value, i) => isClose(value, b[i]))
       }),
     )
-  })
-}
+  },
+  'rtol atol equalNan',
+)

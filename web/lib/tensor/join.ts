@@ -19,8 +19,9 @@ import { Tensor } from './tensor.ts'
  * @throws {GptLayersError} SHAPE where a tensor has shape [], or another shape than the first
  * @example gpt.cat([gpt.zeros([2, 1]), gpt.ones([2, 2])], { dim: 1 }).toArray() // [[0, 1, 1], [0, 1, 1]]
  */
-export function cat(tensors: readonly Tensor[], options?: AxisOptions): Tensor {
-  return named('cat', arguments, 2, () => {
+export const cat = /* @__PURE__ */ named(
+  'cat',
+  (tensors: readonly Tensor[], options?: AxisOptions): Tensor => {
     const given = checkTensors(tensors)
     const { dim } = checkOptions(options, { dim: 0 })
     given.forEach(({ shape }, i) => {
@@ -35,8 +36,8 @@ export function cat(tensors: readonly Tensor[], options?: AxisOptions): Tensor {
       checkSameShape(`tensors[${i}]`, shape, expected)
     })
     return join(given, first.shape, axis)
-  })
-}
+  },
+)
 
 /**
  * Tensors of the same shape beside each other along a new axis, as torch.stack.
@@ -46,8 +47,9 @@ export function cat(tensors: readonly Tensor[], options?: AxisOptions): Tensor {
  * @returns a copy, with one axis more
  * @example gpt.stack([gpt.zeros([2]), gpt.ones([2])], { dim: 1 }).toArray() // [[0, 1], [0, 1]]
  */
-export function stack(tensors: readonly Tensor[], options?: AxisOptions): Tensor {
-  return named('stack', arguments, 2, () => {
+export const stack = /* @__PURE__ */ named(
+  'stack',
+  (tensors: readonly Tensor[], options?: AxisOptions): Tensor => {
     const given = checkTensors(tensors)
     const { dim } = checkOptions(options, { dim: 0 })
     const { shape } = given[0]
@@ -57,8 +59,8 @@ export function stack(tensors: readonly Tensor[], options?: AxisOptions): Tensor
       const parts = given.map((tensor) => unsqueeze(tensor, axis))
       return join(parts, parts[0].shape, axis)
     })
-  })
-}
+  },
+)
 
 function checkTensors(value: unknown): Tensor[] {
   checkArray('tensors', value, 'an array of tensors')

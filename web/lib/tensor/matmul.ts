@@ -1,35 +1,37 @@
 import { fail } from '../errors.ts'
 import { run, SCRATCH } from '../runtime/runtime.ts'
-import { checkLive } from './check.ts'
 import { temporary } from '../runtime/scope.ts'
+import { checkTensor } from './check.ts'
+import { operation } from './operation.ts'
 import { broadcast, eachIndex, mergedAxes } from './shape.ts'
 import { recordKernel } from './tape.ts'
 import { Tensor } from './tensor.ts'
 
 /**
- * As torch.matmul. The leading axes broadcast; a vector is a matrix of one row, or as b of one column, and the
- * result has no axis for it.
+ * The matrix product, as torch.matmul. The leading axes broadcast.
  *
- * @param a [..., rows, inner] or [inner]
- * @param b [..., inner, cols] or [inner]
- * @returns [..., rows, cols]
+ * @param other [..., inner, cols], or a vector: [inner]
+ * @returns [..., rows, cols] for x [..., rows, inner]; without rows where x is a vector, [inner], and without
+ *   cols where the other one is
+ * @example gpt.ones([4, 2, 3]).matmul(gpt.ones([4, 3, 5])).shape // [4, 2, 5]
+ * @example gpt.tensor([1, 2]).matmul(gpt.tensor([3, 4])).item() // 11
  */
-export function matmul(a: Tensor, b: Tensor): Tensor {
-  checkLive(a)
-  const inner = a.shape.at(-1)
-  if (inner === undefined) throw fail('SHAPE', 'the tensor', 'have at least 1 axis', a.shape)
-  if ((b.shape.at(-2) ?? b.shape[0]) !== inner) {
-    const expected = `have shape [..., ${inner}, cols] or [${inner}] for a tensor of shape [${a.shape.join(', ')}]`
-    throw fail('SHAPE', 'other', expected, b.shape)
+export const matmul = /* @__PURE__ */ operation((x: Tensor, other: Tensor): Tensor => {
+  checkTensor('other', other)
+  const inner = x.shape.at(-1)
+  if (inner === undefined) throw fail('SHAPE', 'the tensor', 'have at least 1 axis', x.shape)
+  if ((other.shape.at(-2) ?? other.shape[0]) !== inner) {
+    const expected = `have shape [..., ${inner}, cols] or [${inner}] for a tensor of shape [${x.shape.join(', ')}]`
+    throw fail('SHAPE', 'other', expected, other.shape)
   }
-  const [isRow, isColumn] = [a.shape.length === 1, b.shape.length === 1]
-  if (!isRow && !isColumn) return products(a, b)
+  const [isRow, isColumn] = [x.shape.length === 1, other.shape.length === 1]
+  if (!isRow && !isColumn) return products(x, other)
   return temporary(() => {
-    const y = products(isRow ? a.reshape([1, inner]) : a, isColumn ? b.reshape([inner, 1]) : b)
+    const y = products(isRow ? x.reshape([1, inner]) : x, isColumn ? other.reshape([inner, 1]) : other)
     const [rows, cols] = y.shape.slice(-2)
     return y.reshape([...y.shape.slice(0, -2), ...(isRow ? [] : [rows]), ...(isColumn ? [] : [cols])])
   })
-}
+})
 
 /**
  * Calls the kernel once for each matrix of a. Neighboring matrices of a that are multiplied by the same matrix

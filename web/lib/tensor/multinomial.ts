@@ -1,4 +1,4 @@
-import { checkBoolean, checkOptions, checkSize, named } from '../check.ts'
+import { checkOptions, checkSize, named } from '../check.ts'
 import { fail } from '../errors.ts'
 import * as random from '../runtime/random.ts'
 import { heap } from '../runtime/runtime.ts'
@@ -25,12 +25,12 @@ export interface MultinomialOptions {
  * gpt.manualSeed(123)
  * gpt.multinomial(gpt.tensor([0, 1, 3]), 4, { replacement: true }).toArray() // [2, 1, 2, 1]
  */
-export function multinomial(probabilities: Tensor, n: number, options?: MultinomialOptions): Tensor {
-  return named('multinomial', arguments, 3, () => {
+export const multinomial = /* @__PURE__ */ named(
+  'multinomial',
+  (probabilities: Tensor, n: number, options?: MultinomialOptions): Tensor => {
     const { shape } = checkTensor('probabilities', probabilities)
     checkSize('n', n)
     const { replacement } = checkOptions<Required<MultinomialOptions>>(options, { replacement: false })
-    checkBoolean('replacement', replacement)
     if (shape.length !== 1 && shape.length !== 2) {
       throw fail('SHAPE', 'probabilities', 'have 1 axis or 2', shape)
     }
@@ -46,8 +46,8 @@ export function multinomial(probabilities: Tensor, n: number, options?: Multinom
     const drawn = draw(given, rows, cols, n)
     indices.data.set(drawn)
     return indices
-  })
-}
+  },
+)
 
 function checkRow(probabilities: Float32Array, n: number, replacement: boolean): void {
   let positive = 0

@@ -2,8 +2,8 @@
 
 import { checkOptions } from '../check.ts'
 import { fail } from '../errors.ts'
-import { checkLive } from './check.ts'
 import { type Indices, checkIndices } from './indices.ts'
+import { operation } from './operation.ts'
 import { axisOf, checkAxis, sizeOf } from './shape.ts'
 import { copy } from './slice.ts'
 import { recordPart } from './tape.ts'
@@ -16,8 +16,15 @@ export interface PickOptions {
   index: Indices
 }
 
-/** With dim 1: y[i][j] = x[i][index[i][j]]. dx is the sum of dy over all uses of an element */
-export function gather(x: Tensor, options: PickOptions): Tensor {
+/**
+ * An element along an axis for each index, as torch.gather: with `dim: 1`, y[i][j] = x[i][index[i][j]].
+ *
+ * @param options index: integers with as many axes as x, and at most its sizes except along `dim`
+ * @returns a tensor of the shape of the indices. Its gradient adds up where an index is repeated
+ * @throws {GptLayersError} VALUE for an index out of range; SHAPE for indices of another shape
+ * @example gpt.tensor([[1, 2], [3, 4]]).gather({ dim: 1, index: [[1], [0]] }).toArray() // [[2], [3]]
+ */
+export const gather = /* @__PURE__ */ operation((x: Tensor, options: PickOptions): Tensor => {
   const { axis, indices, shape } = checkPick(x, options)
   const sizes = x.shape.length === 0 ? [1] : x.shape
   const own = shape.length === 0 ? [1] : shape
@@ -26,10 +33,17 @@ export function gather(x: Tensor, options: PickOptions): Tensor {
     throw fail('SHAPE', 'index', expected, shape)
   }
   return pick(x, placesOf(sizes, axis, indices, own), shape)
-}
+}, 'dim index')
 
-/** With dim 1: y[i][j] = x[i][index[j]]. dx is the sum of dy over all uses of an element */
-export function indexSelect(x: Tensor, options: PickOptions): Tensor {
+/**
+ * The parts at some indices of an axis, as torch.index_select: with `dim: 1`, y[i][j] = x[i][index[j]].
+ *
+ * @param options index: integers, one axis of them; they may repeat
+ * @returns a copy. Its gradient adds up where an index is repeated
+ * @throws {GptLayersError} VALUE for an index out of range; SHAPE for indices of more axes
+ * @example gpt.tensor([[1, 2], [3, 4]]).indexSelect({ dim: 1, index: [1, 1] }).toArray() // [[2, 2], [4, 4]]
+ */
+export const indexSelect = /* @__PURE__ */ operation((x: Tensor, options: PickOptions): Tensor => {
   const { axis, indices, shape } = checkPick(x, options)
   if (shape.length > 1) throw fail('SHAPE', 'index', 'have 1 axis', shape)
   const { size, outer, inner } = axisOf(x.shape, axis)
@@ -49,14 +63,13 @@ export function indexSelect(x: Tensor, options: PickOptions): Tensor {
       for (let i = 0; i < inner; i++) whole[inWhole + i] += part[inPiece + i]
     })
   })
-}
+}, 'dim index')
 
 function checkPick(
   x: Tensor,
   options: PickOptions,
 ): { axis: number; indices: Int32Array; shape: readonly number[] } {
   const given = checkOptions<Partial<PickOptions>>(options, { dim: undefined, index: undefined })
-  checkLive(x)
   const axis = checkAxis('dim', given.dim, x.shape.length)
   return { axis, ...checkIndices('index', given.index, axisOf(x.shape, axis).size) }
 }

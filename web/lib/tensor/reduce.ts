@@ -1,12 +1,12 @@
 // Operations along one axis or several: sums, statistics, the largest and the smallest elements.
 
-import { checkBoolean, checkNumber, checkOptions } from '../check.ts'
+import { checkBoolean, checkOptions, number } from '../check.ts'
 import { fail } from '../errors.ts'
 import { type FunctionName, heap, run } from '../runtime/runtime.ts'
-import { checkLive } from './check.ts'
-import { repeat } from './elementwise.ts'
-import { pick, placesOf } from './pick.ts'
 import { temporary } from '../runtime/scope.ts'
+import { repeat } from './elementwise.ts'
+import { operation } from './operation.ts'
+import { pick, placesOf } from './pick.ts'
 import { axisOf, checkAxes, checkAxis, checkIndexed, rowBegin, sizeOf } from './shape.ts'
 import { record } from './tape.ts'
 import { Tensor } from './tensor.ts'
@@ -35,49 +35,73 @@ export interface CumsumOptions {
   dim: number
 }
 
-const DEFAULTS = { dim: [], keepdim: false }
+type Defaults = Reduction & { keepdim: boolean }
 
-/** y = Σ x; dx = dy along the axes */
-export function sum(x: Tensor, options?: Reduction): Tensor {
+const DEFAULTS: Defaults = { dim: [], keepdim: false }
+
+/**
+ * The sum along an axis or several, or of all elements, as torch.sum.
+ *
+ * @returns 0 for a sum of no elements
+ * @example gpt.tensor([[1, 2], [3, 5]]).sum({ dim: -1 }).toArray() // [3, 8]
+ * @example gpt.ones([2, 3, 5]).sum({ dim: [0, 2] }).toArray() // [10, 10, 10]
+ */
+export const sum = /* @__PURE__ */ operation((x: Tensor, options?: Reduction): Tensor => {
   const along = checkReduction(x, options)
   const { shape } = x
   return record(reduceWith('gpt_sum', x, along), [x], (dy) => [spread(dy, shape, along)], [])
-}
+}, 'dim keepdim')
 
-/** y = Σ x / n; dx = dy / n */
-export function mean(x: Tensor, options?: Reduction): Tensor {
+/**
+ * The mean along an axis or several, or of all elements, as torch.mean.
+ *
+ * @returns NaN for a mean of no elements
+ * @example gpt.tensor([[1, 2], [3, 5]]).mean({ dim: -1 }).toArray() // [1.5, 4]
+ */
+export const mean = /* @__PURE__ */ operation((x: Tensor, options?: Reduction): Tensor => {
   const along = checkReduction(x, options)
   const y = reduceWith('gpt_mean', x, along)
   const { shape, size } = x
   return record(y, [x], (dy) => [spread(dy.div(size / y.size), shape, along)], [])
-}
+}, 'dim keepdim')
 
-/** y = Σ (x - mean)² / (n - correction); dx = 2 · (x - mean) · dy / (n - correction) */
-export function variance(x: Tensor, options?: VarianceOptions): Tensor {
+/**
+ * The variance along an axis or several, or of all elements, as torch.var: Σ (x - mean)² / (n - correction).
+ *
+ * @returns NaN where n is 0, or 1 without `correction: 0`
+ * @example gpt.tensor([1, 3]).var({ correction: 0 }).item() // 1
+ */
+const variance = /* @__PURE__ */ operation((x: Tensor, options?: VarianceOptions): Tensor => {
   const { y, gradient } = varianceOf(x, options)
   return record(y, [x], (dy) => [gradient(dy)], [x])
-}
+}, 'dim unbiased keepdim')
+export { variance as var }
 
-/** y = √var; dx = dvar / 2y, and 0 where y is 0 */
-export function std(x: Tensor, options?: VarianceOptions): Tensor {
+/**
+ * The standard deviation along an axis or several, or of all elements, as torch.std: the square root of `var`. Its
+ * gradient where it is 0 is 0, as PyTorch's.
+ *
+ * @returns NaN where n is 0, or 1 without `correction: 0`
+ * @example gpt.tensor([1, 5]).std({ correction: 0 }).item() // 2
+ */
+export const std = /* @__PURE__ */ operation((x: Tensor, options?: VarianceOptions): Tensor => {
   const { y, gradient } = varianceOf(x, options)
   y.data.set(y.data.map(Math.sqrt))
   return record(y, [x], (dy) => [gradient(dy.div(y.mul(2)).maskedFill(y.eq(0), 0))], [x, y])
-}
+}, 'dim unbiased keepdim')
 
-/** @returns y, not recorded, and dx for dy */
+/** @returns y, not recorded, and dx = 2 · (x - mean) · dy / (n - correction) */
 function varianceOf(
   x: Tensor,
   options: VarianceOptions | undefined,
 ): { y: Tensor; gradient: (dy: Tensor) => Tensor } {
   const none = { ...DEFAULTS, correction: undefined, unbiased: undefined }
-  const given = checkOptions<VarianceOptions>(options, none)
+  const checks = { correction: number('a finite number', Number.isFinite), unbiased: checkBoolean }
+  const given = checkOptions<VarianceOptions>(options, none, checks)
   const { unbiased = true, correction = unbiased ? 1 : 0, ...reduction } = given
   if (given.unbiased !== undefined && given.correction !== undefined) {
     throw fail('VALUE', 'options', 'have correction or unbiased', 'both')
   }
-  checkBoolean('unbiased', unbiased)
-  checkNumber('correction', correction, 'a finite number', Number.isFinite)
   const along = checkReduction(x, reduction)
   const y = reduceWith('gpt_var', x, along, correction === 1)
   const n = x.size / y.size
@@ -90,10 +114,16 @@ function varianceOf(
   return { y, gradient }
 }
 
-/** y_i = x_0 + ... + x_i; dx_i = dy_i + ... + dy_n. Added in float64, as PyTorch does on the CPU. */
-export function cumsum(x: Tensor, options: CumsumOptions): Tensor {
+/**
+ * The sums of the elements up to each one along an axis, as torch.cumsum: added in float64, with the bits of PyTorch
+ * on the CPU.
+ *
+ * @param options dim: the axis, negative from the end
+ * @returns a tensor of x's shape
+ * @example gpt.tensor([1, 2, 3]).cumsum({ dim: 0 }).toArray() // [1, 3, 6]
+ */
+export const cumsum = /* @__PURE__ */ operation((x: Tensor, options: CumsumOptions): Tensor => {
   const { dim } = checkOptions<Partial<CumsumOptions>>(options, { dim: undefined })
-  checkLive(x)
   const { size, outer, inner } = axisOf(x.shape, checkAxis('dim', dim, x.shape.length))
   const added = (whole: Tensor, isFromEnd: boolean) => {
     const y = Tensor.empty(whole.shape)
@@ -111,10 +141,16 @@ export function cumsum(x: Tensor, options: CumsumOptions): Tensor {
     return y
   }
   return record(added(x, false), [x], (dy) => [added(dy, true)], [])
-}
+})
 
-/** y = √Σ x²; dx = dy · x / y, and 0 where y is 0 */
-export function norm(x: Tensor, options?: Reduction): Tensor {
+/**
+ * The Euclidean norm √Σ x² along an axis or several, or of all elements, as torch.norm. Its gradient where it
+ * is 0 is 0, as PyTorch's.
+ *
+ * @returns 0 for no elements
+ * @example gpt.tensor([[3, 4], [0, 0]]).norm({ dim: -1 }).toArray() // [5, 0]
+ */
+export const norm = /* @__PURE__ */ operation((x: Tensor, options?: Reduction): Tensor => {
   // dim comes last: the first argument of PyTorch's norm is p, which is no option here.
   const along = checkReduction(x, options, { keepdim: false, dim: undefined })
   const y = reduceRows(x, along, (row) => Math.sqrt(row.reduce((sum, value) => sum + value * value, 0)))
@@ -123,10 +159,16 @@ export function norm(x: Tensor, options?: Reduction): Tensor {
     return [x.mul(scale.reshape(keptShape(x.shape, along.axes)))]
   }
   return record(y, [x], backward, [x, y])
-}
+})
 
-/** y = log Σ e^x = m + log Σ e^(x - m) with the largest element m; dx = dy · e^(x - y) */
-export function logsumexp(x: Tensor, options?: Reduction): Tensor {
+/**
+ * log Σ e^x along an axis or several, or of all elements, as torch.logsumexp. The largest element of each sum
+ * is subtracted first, so that no power of e is infinite.
+ *
+ * @returns -Infinity for no elements
+ * @example String(gpt.tensor([200, 200]).logsumexp()) // 'tensor(200.6931)'
+ */
+export const logsumexp = /* @__PURE__ */ operation((x: Tensor, options?: Reduction): Tensor => {
   const along = checkReduction(x, options)
   const y = reduceRows(x, along, (row) => {
     const largest = row.reduce((most, value) => Math.max(most, value), -Infinity)
@@ -138,7 +180,7 @@ export function logsumexp(x: Tensor, options?: Reduction): Tensor {
     return [x.sub(kept).exp().mul(given)]
   }
   return record(y, [x], backward, [x, y])
-}
+})
 
 export interface Extremes {
   values: Tensor
@@ -149,8 +191,65 @@ export interface Extremes {
 /** Which of the elements a reduction takes. */
 type Extreme = 'largest' | 'smallest'
 
-/** As PyTorch's max and min: y = x at the index, or, without `dim`, the largest of all elements. */
-export function extreme(which: Extreme, x: Tensor, options?: AxisReduction): Tensor | Extremes {
+/** `max` and `min`. */
+export interface ExtremeFunction {
+  /**
+   * The largest or the smallest element, a tensor of shape `[]`, as torch.max and torch.min. NaN where there is a
+   * NaN, as in PyTorch. The gradient is divided equally among all elements that equal it.
+   *
+   * @throws {GptLayersError} SHAPE where there are no elements
+   * @example gpt.tensor([[1, 7], [3, 5]]).max().item() // 7
+   * @example gpt.tensor([[1, 7], [3, 5]]).min().item() // 1
+   */
+  (x: Tensor): Tensor
+  /**
+   * The largest or the smallest elements along an axis, and the index of each along that axis. The first index where
+   * several elements are; that of the first NaN where there is one. The element at the index gets the gradient, as
+   * in PyTorch.
+   *
+   * @returns two tensors of the same shape. Embedding, crossEntropy and gather take the indices as they are
+   * @throws {GptLayersError} SHAPE where the axis has size 0, or more than 2^24 elements
+   * @example gpt.tensor([[1, 7], [3, 5]]).max({ dim: 1 }).indices.toArray() // [1, 1]
+   * @example gpt.tensor([[1, 7], [5, 3]]).min({ dim: 1 }).indices.toArray() // [0, 1]
+   */
+  (x: Tensor, options: AxisReduction & { dim: number }): Extremes
+  (x: Tensor, options?: AxisReduction): Tensor | Extremes
+}
+
+/** `argmax` and `argmin`. */
+export interface ArgExtremeFunction {
+  /**
+   * The index of the largest or the smallest element, among all elements in row-major order, as torch.argmax and
+   * torch.argmin.
+   *
+   * @throws {GptLayersError} SHAPE where there are no elements
+   * @example gpt.tensor([[1, 7], [3, 5]]).argmax() // 1
+   * @example gpt.tensor([[1, 7], [0, 5]]).argmin() // 2
+   */
+  (x: Tensor): number
+  /**
+   * The index of the largest or the smallest element along an axis, such as the most probable token at each
+   * position; see `max`. Without `dim` that of all elements.
+   *
+   * @returns a tensor, which has no gradient
+   * @throws {GptLayersError} SHAPE where the axis has size 0, or more than 2^24 elements
+   * @example gpt.tensor([[1, 7], [5, 3]]).argmax({ dim: -1 }).toArray() // [1, 0]
+   * @example gpt.tensor([[1, 7], [5, 3]]).argmin({ dim: -1 }).toArray() // [0, 1]
+   */
+  (x: Tensor, options: AxisReduction): Tensor
+}
+
+/** One of them. */
+const extremal = <F>(compute: typeof extreme | typeof argExtreme, which: Extreme): F =>
+  operation((x: Tensor, options?: AxisReduction) => compute(which, x, options), 'dim keepdim') as F
+
+export const max: ExtremeFunction = /* @__PURE__ */ extremal(extreme, 'largest')
+export const min: ExtremeFunction = /* @__PURE__ */ extremal(extreme, 'smallest')
+export const argmax: ArgExtremeFunction = /* @__PURE__ */ extremal(argExtreme, 'largest')
+export const argmin: ArgExtremeFunction = /* @__PURE__ */ extremal(argExtreme, 'smallest')
+
+/** y = x at the index, or, without `dim`, the largest of all elements. */
+function extreme(which: Extreme, x: Tensor, options?: AxisReduction): Tensor | Extremes {
   const along = checkOne(x, options)
   if (along.isAll) return extremeOfAll(which, x, along)
   const { axes } = along
@@ -175,8 +274,8 @@ function extremeOfAll(which: Extreme, x: Tensor, along: AlongOne): Tensor {
   return record(y, [x], backward, [x])
 }
 
-/** As PyTorch's argmax and argmin; without options a number. */
-export function argExtreme(which: Extreme, x: Tensor, options?: AxisReduction): Tensor | number {
+/** Without options a number. */
+function argExtreme(which: Extreme, x: Tensor, options?: AxisReduction): Tensor | number {
   const along = checkOne(x, options)
   if (options !== undefined) return indicesOf(which, x, along)
   const index = wordsOf(which, x, along)
@@ -226,10 +325,8 @@ function checkOne(x: Tensor, options: AxisReduction | undefined): AlongOne {
 }
 
 /** @param options as the user gave them */
-function checkReduction(x: Tensor, options: Reduction | undefined, defaults: Reduction = DEFAULTS): Along {
-  const { dim, keepdim } = checkOptions<Reduction>(options, defaults)
-  checkBoolean('keepdim', keepdim)
-  checkLive(x)
+function checkReduction(x: Tensor, options: Reduction | undefined, defaults: Defaults = DEFAULTS): Along {
+  const { dim, keepdim } = checkOptions(options, defaults)
   return { axes: checkAxes('dim', dim, x.shape.length), keepdim }
 }
 

@@ -1,7 +1,7 @@
 import { checkInteger, checkNumber, checkOptions, checkSize } from '../check.ts'
 import { fail } from '../errors.ts'
-import { checkLive } from './check.ts'
 import { temporary } from '../runtime/scope.ts'
+import { operation } from './operation.ts'
 import { checkAxis, sizeOf } from './shape.ts'
 import { recordPart } from './tape.ts'
 import { Tensor } from './tensor.ts'
@@ -11,10 +11,19 @@ export interface AxisOptions {
   dim?: number
 }
 
-export function split(x: Tensor, size: number, options?: AxisOptions): Tensor[] {
+/**
+ * Pieces along an axis, as torch.split. Unlike PyTorch's, copies.
+ *
+ * @param size the size of each piece along the axis; the last one may be smaller
+ * @example gpt.zeros([2, 6]).split(2, { dim: -1 }).length // 3
+ */
+export const split = /* @__PURE__ */ operation((x: Tensor, size: number, options?: AxisOptions) => {
   checkSize('size', size)
   const { dim } = checkOptions(options, { dim: 0 })
-  const axis = checkAxis('dim', dim, x.shape.length)
+  return pieces(x, size, checkAxis('dim', dim, x.shape.length))
+})
+
+function pieces(x: Tensor, size: number, axis: number): Tensor[] {
   const whole = x.shape[axis] ?? 1
   const count = Math.max(1, Math.ceil(whole / size))
   return temporary(() =>
@@ -25,40 +34,67 @@ export function split(x: Tensor, size: number, options?: AxisOptions): Tensor[] 
 /** The most pieces of an axis of size 0. */
 const MAX_PIECES = 2 ** 16
 
-export function chunk(x: Tensor, n: number, options?: AxisOptions): Tensor[] {
+/**
+ * n pieces along an axis, as torch.chunk. Unlike PyTorch's, copies.
+ *
+ * @param n how many. Where it does not divide the axis, the last piece is smaller, and there may be fewer
+ * @throws {GptLayersError} SHAPE for a tensor of shape `[]`
+ * @example gpt.zeros([2, 6]).chunk(3, { dim: -1 })[0].shape // [2, 2]
+ */
+export const chunk = /* @__PURE__ */ operation((x: Tensor, n: number, options?: AxisOptions): Tensor[] => {
   checkSize('n', n)
   const { dim } = checkOptions(options, { dim: 0 })
   checkHasAxes(x)
   const axis = checkAxis('dim', dim, x.shape.length)
   const whole = x.shape[axis]
-  if (whole > 0) return split(x, Math.ceil(whole / n), { dim: axis })
+  if (whole > 0) return pieces(x, Math.ceil(whole / n), axis)
   checkInteger('n', n, 1, MAX_PIECES, ' for an axis of size 0')
   return temporary(() => Array.from({ length: n }, () => piece(x, axis, 0, 0)))
-}
+})
 
-export function slice(x: Tensor, start?: number, end?: number, options?: AxisOptions): Tensor {
-  const { dim } = checkOptions(options, { dim: 0 })
-  checkHasAxes(x)
-  const axis = checkAxis('dim', dim, x.shape.length)
-  const whole = x.shape[axis]
-  const place = (name: string, index: number) => {
-    checkNumber(name, index, 'an integer', Number.isSafeInteger)
-    return index < 0 ? Math.max(index + whole, 0) : Math.min(index, whole)
-  }
-  const begin = place('start', start === undefined ? 0 : start)
-  const length = Math.max(place('end', end ?? whole) - begin, 0)
-  return piece(x, axis, begin, length)
-}
+/**
+ * The elements at some indices of an axis, as PyTorch's `x[start:end]`. Unlike PyTorch's, a copy.
+ *
+ * @param start the first index, negative from the end; 0 by default
+ * @param end the index after the last one, negative from the end; by default the end
+ * @returns a tensor without elements where start is not before end
+ * @throws {GptLayersError} SHAPE for a tensor of shape `[]`
+ * @example gpt.tensor([1, 2, 3, 4]).slice(1, 3).toArray() // [2, 3]
+ * @example gpt.zeros([2, 6]).slice(-2, undefined, { dim: 1 }).shape // [2, 2]
+ */
+export const slice = /* @__PURE__ */ operation(
+  (x: Tensor, start?: number, end?: number, options?: AxisOptions): Tensor => {
+    const { dim } = checkOptions(options, { dim: 0 })
+    checkHasAxes(x)
+    const axis = checkAxis('dim', dim, x.shape.length)
+    const whole = x.shape[axis]
+    const place = (name: string, index: number) => {
+      checkNumber(name, index, 'an integer', Number.isSafeInteger)
+      return index < 0 ? Math.max(index + whole, 0) : Math.min(index, whole)
+    }
+    const begin = place('start', start === undefined ? 0 : start)
+    const length = Math.max(place('end', end ?? whole) - begin, 0)
+    return piece(x, axis, begin, length)
+  },
+)
 
-export function at(x: Tensor, index: number): Tensor {
+/**
+ * The elements at one index of the first axis, as PyTorch's `x[index]`: a tensor of the other axes. Unlike
+ * PyTorch's, a copy.
+ *
+ * @param index negative from the end
+ * @throws {GptLayersError} VALUE for an index out of range; SHAPE for a tensor of shape `[]`
+ * @example gpt.tensor([[1, 2], [3, 4]]).at(-1).toArray() // [3, 4]
+ */
+export const at = /* @__PURE__ */ operation((x: Tensor, index: number): Tensor => {
   checkHasAxes(x)
   const [whole, ...rest] = x.shape
   if (whole === 0) throw fail('SHAPE', 'the tensor', 'have elements along its first axis', x.shape)
   checkInteger('index', index, -whole, whole - 1)
   return temporary(() => piece(x, 0, index < 0 ? index + whole : index, 1).reshape(rest))
-}
+})
 
-export function checkHasAxes({ shape }: Tensor): void {
+function checkHasAxes({ shape }: Tensor): void {
   if (shape.length > 0) return
   throw fail('SHAPE', 'the tensor', 'have 1 axis or more', 'shape []')
 }
@@ -68,7 +104,6 @@ export function checkHasAxes({ shape }: Tensor): void {
  * @returns a copy of so many indices of the axis, from `begin` on
  */
 export function piece(x: Tensor, axis: number, begin: number, length: number): Tensor {
-  checkLive(x)
   const { shape } = x
   const y = Tensor.empty(shape.map((size, i) => (i === axis ? length : size)))
   const [from, to] = [x.data, y.data]

@@ -1,7 +1,7 @@
 import { checkOptions } from '../check.ts'
 import { run } from '../runtime/runtime.ts'
-import { checkLive } from './check.ts'
 import { temporary } from '../runtime/scope.ts'
+import { operation } from './operation.ts'
 import { checkAxis, sizeOf } from './shape.ts'
 import { record, recordKernel, withoutTape } from './tape.ts'
 import { Tensor } from './tensor.ts'
@@ -11,29 +11,41 @@ export interface SoftmaxOptions {
   dim?: number
 }
 
-/** y = e^x / Σ e^x; dx = y · (dy - Σ dy·y) */
-export const softmax = (x: Tensor, options?: SoftmaxOptions): Tensor => alongAxis(x, options, softmaxOfRows)
+/**
+ * e^x / Σ e^x over an axis, as torch.softmax.
+ *
+ * @returns a tensor of x's shape; within 1e-6 of float64. Its gradient, dx = y · (dy - Σ dy·y), reads it: do not
+ *   write into it before `backward`
+ * @example gpt.tensor([0, 0, -Infinity]).softmax({ dim: -1 }).toArray() // [0.5, 0.5, 0]
+ */
+export const softmax = /* @__PURE__ */ alongAxis(softmaxOfRows)
 
-/** y = x - log Σ e^x; dx = dy - e^y · Σ dy */
-export const logSoftmax = (x: Tensor, options?: SoftmaxOptions): Tensor =>
-  alongAxis(x, options, logSoftmaxOfRows)
+/**
+ * x - log Σ e^x over an axis, as torch.log_softmax: the logarithm of `softmax`, also where that is too small for
+ * a float32.
+ *
+ * @returns a tensor of x's shape. Its gradient, dx = dy - e^y · Σ dy, reads it, too
+ * @example gpt.tensor([0, 200]).logSoftmax({ dim: -1 }).toArray() // [-200, 0]
+ */
+export const logSoftmax = /* @__PURE__ */ alongAxis(logSoftmaxOfRows)
 
 /** @param ofRows knows the last axis only: for another one, that is moved there, and back */
 function alongAxis(
-  x: Tensor,
-  options: SoftmaxOptions | undefined,
   ofRows: (x: Tensor, rows: number, cols: number) => Tensor,
-): Tensor {
-  const { dim } = checkOptions<Required<SoftmaxOptions>>(options, { dim: -1 })
-  checkLive(x)
-  const { shape } = x
-  const axis = checkAxis('dim', dim, shape.length)
-  const size = shape[axis] ?? 1
-  const rows = size === 0 ? 0 : x.size / size
-  const after = shape.slice(axis + 1)
-  if (after.length === 0) return ofRows(x, rows, size)
-  const blocks = [sizeOf(shape.slice(0, axis)), size, sizeOf(after)]
-  return temporary(() => ofRows(x.reshape(blocks).transpose(1, 2), rows, size).transpose(1, 2).reshape(shape))
+): (x: Tensor, options?: SoftmaxOptions) => Tensor {
+  return operation((x: Tensor, options?: SoftmaxOptions) => {
+    const { dim } = checkOptions<Required<SoftmaxOptions>>(options, { dim: -1 })
+    const { shape } = x
+    const axis = checkAxis('dim', dim, shape.length)
+    const size = shape[axis] ?? 1
+    const rows = size === 0 ? 0 : x.size / size
+    const after = shape.slice(axis + 1)
+    if (after.length === 0) return ofRows(x, rows, size)
+    const blocks = [sizeOf(shape.slice(0, axis)), size, sizeOf(after)]
+    return temporary(() =>
+      ofRows(x.reshape(blocks).transpose(1, 2), rows, size).transpose(1, 2).reshape(shape),
+    )
+  })
 }
 
 function softmaxOfRows(x: Tensor, rows: number, cols: number): Tensor {

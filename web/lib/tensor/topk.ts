@@ -1,5 +1,5 @@
-import { checkBoolean, checkInteger, checkOptions } from '../check.ts'
-import { checkLive } from './check.ts'
+import { checkInteger, checkOptions } from '../check.ts'
+import { operation } from './operation.ts'
 import { pick } from './pick.ts'
 import type { Extremes } from './reduce.ts'
 import { axisOf, checkAxis, checkIndexed, rowBegin } from './shape.ts'
@@ -12,11 +12,19 @@ export interface TopkOptions {
   largest?: boolean
 }
 
-/** y = x at the indices of the k largest elements along an axis; dx = dy there, otherwise 0 */
-export function topk(x: Tensor, k: number, options?: TopkOptions): Extremes {
+/**
+ * The k largest elements along an axis, the largest first, and their indices along that axis, as torch.topk. Of equal
+ * elements the one with the lower index comes first; PyTorch promises no order of these. NaN counts as the
+ * largest, as in PyTorch.
+ *
+ * @param k at most the size of the axis
+ * @param options largest: false for the smallest elements, the smallest first
+ * @returns two tensors, with k in place of the size of the axis
+ * @throws {GptLayersError} SHAPE where the axis has more than 2^24 elements
+ * @example gpt.tensor([1, 7, 5]).topk(2).indices.toArray() // [1, 2]
+ */
+export const topk = /* @__PURE__ */ operation((x: Tensor, k: number, options?: TopkOptions): Extremes => {
   const given = checkOptions<Required<TopkOptions>>(options, { dim: -1, largest: true })
-  checkBoolean('largest', given.largest)
-  checkLive(x)
   const { shape } = x
   const axis = checkAxis('dim', given.dim, shape.length)
   const { size, outer, inner } = axisOf(shape, axis)
@@ -44,7 +52,7 @@ export function topk(x: Tensor, k: number, options?: TopkOptions): Extremes {
     }
   }
   return { values: pick(x, places, indices.shape), indices }
-}
+}, 'dim largest')
 
 /**
  * @returns the indices of the `count` largest values, the largest first; of equal ones the lower index. Fewer

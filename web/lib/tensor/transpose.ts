@@ -1,13 +1,19 @@
 import { checkArray, describe } from '../check.ts'
 import { fail } from '../errors.ts'
 import { run } from '../runtime/runtime.ts'
-import { checkLive } from './check.ts'
 import { temporary } from '../runtime/scope.ts'
+import { operation } from './operation.ts'
 import { checkAxis, sizeOf } from './shape.ts'
 import { record } from './tape.ts'
 import { Tensor } from './tensor.ts'
 
-export function permute(x: Tensor, dims: readonly number[]): Tensor {
+/**
+ * The same elements with the axes in another order, as torch.permute. Unlike PyTorch's, a copy.
+ *
+ * @param dims each axis once, negative from the end
+ * @example gpt.zeros([2, 3, 5]).permute([0, 2, 1]).shape // [2, 5, 3]
+ */
+export const permute = /* @__PURE__ */ operation((x: Tensor, dims: readonly number[]): Tensor => {
   const rank = x.shape.length
   checkArray('dims', dims, 'an array of axes')
   const order = dims.map((dim) => (typeof dim !== 'number' ? NaN : dim < 0 ? dim + rank : dim))
@@ -15,9 +21,15 @@ export function permute(x: Tensor, dims: readonly number[]): Tensor {
     throw fail('VALUE', 'dims', `name each of ${rank} axes once`, describe(dims))
   }
   return reorder(x, order)
-}
+}, '...')
 
-export function transpose(x: Tensor, dim0: number, dim1: number): Tensor {
+/**
+ * The same elements with two axes swapped, as torch.transpose. Unlike PyTorch's, a copy.
+ *
+ * @param dim0 an axis, negative from the end
+ * @example gpt.zeros([2, 3, 5]).transpose(1, 2).shape // [2, 5, 3]
+ */
+export const transpose = /* @__PURE__ */ operation((x: Tensor, dim0: number, dim1: number): Tensor => {
   const { length: rank } = x.shape
   const a = checkAxis('dim0', dim0, rank)
   const b = checkAxis('dim1', dim1, rank)
@@ -25,14 +37,13 @@ export function transpose(x: Tensor, dim0: number, dim1: number): Tensor {
     x,
     x.shape.map((_, axis) => (axis === a ? b : axis === b ? a : axis)),
   )
-}
+})
 
 /**
  * @param order each axis once
  * @returns a copy with the axes in this order
  */
 function reorder(x: Tensor, order: readonly number[]): Tensor {
-  checkLive(x)
   const rank = order.length
   const y = temporary(() => {
     let moved = x

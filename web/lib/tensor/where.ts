@@ -1,34 +1,14 @@
-// Choosing elements: comparisons, maximum and minimum, where, maskedFill, tril and triu.
+// Choosing elements: maximum and minimum, where, maskedFill, tril and triu.
 
-import { checkInteger, checkNumber, checkOptions, named } from '../check.ts'
+import { checkNumber, checkOptions, integer, named } from '../check.ts'
 import { fail } from '../errors.ts'
-import { type FunctionName } from '../runtime/runtime.ts'
-import { checkLive, checkTensor } from './check.ts'
-import { type Operand, elementwise, operand, shapeOf, sumTo } from './elementwise.ts'
 import { temporary } from '../runtime/scope.ts'
+import { checkTensor } from './check.ts'
+import { type Operand, elementwise, operand, shapeOf, sumTo } from './elementwise.ts'
+import { operation } from './operation.ts'
 import { broadcast } from './shape.ts'
 import { record } from './tape.ts'
 import { Tensor } from './tensor.ts'
-
-export type Comparison = 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge'
-
-/** a > b is b < a, also of NaN. */
-const COMPARISONS: Record<Comparison, { kernel: FunctionName; isSwapped: boolean }> = {
-  eq: { kernel: 'gpt_eq', isSwapped: false },
-  ne: { kernel: 'gpt_ne', isSwapped: false },
-  lt: { kernel: 'gpt_lt', isSwapped: false },
-  le: { kernel: 'gpt_le', isSwapped: false },
-  gt: { kernel: 'gpt_lt', isSwapped: true },
-  ge: { kernel: 'gpt_le', isSwapped: true },
-}
-
-/** a ∘ b for each element: 1 where it holds, otherwise 0. It has no gradient. */
-export function compare(name: Comparison, a: Tensor, other: unknown): Tensor {
-  checkLive(a)
-  const b = operand('other', other)
-  const { kernel, isSwapped } = COMPARISONS[name]
-  return elementwise(kernel, isSwapped ? [b, a] : [a, b], broadcast(a.shape, shapeOf(b)))
-}
 
 /**
  * The larger one of x and y, for each element, as torch.maximum: NaN where one of them is NaN. Where both are
@@ -37,9 +17,9 @@ export function compare(name: Comparison, a: Tensor, other: unknown): Tensor {
  * @param y a tensor or a number; x and y broadcast as in PyTorch
  * @example gpt.maximum(gpt.tensor([1, 5]), gpt.tensor([3, 4])).toArray() // [3, 5]
  */
-export function maximum(x: Tensor, y: Tensor | number): Tensor {
-  return named('maximum', arguments, 2, () => extreme('gpt_maximum', x, y))
-}
+export const maximum = /* @__PURE__ */ named('maximum', (x: Tensor, y: Tensor | number) =>
+  extreme('gpt_maximum', x, y),
+)
 
 /**
  * The smaller one of x and y, for each element, as torch.minimum: NaN where one of them is NaN. Where both are
@@ -48,9 +28,9 @@ export function maximum(x: Tensor, y: Tensor | number): Tensor {
  * @param y a tensor or a number; x and y broadcast as in PyTorch
  * @example gpt.minimum(gpt.tensor([1, 5]), gpt.tensor([3, 4])).toArray() // [1, 4]
  */
-export function minimum(x: Tensor, y: Tensor | number): Tensor {
-  return named('minimum', arguments, 2, () => extreme('gpt_minimum', x, y))
-}
+export const minimum = /* @__PURE__ */ named('minimum', (x: Tensor, y: Tensor | number) =>
+  extreme('gpt_minimum', x, y),
+)
 
 function extreme(kernel: 'gpt_maximum' | 'gpt_minimum', x: Tensor, y: unknown): Tensor {
   checkTensor('x', x)
@@ -82,20 +62,27 @@ function extreme(kernel: 'gpt_maximum' | 'gpt_minimum', x: Tensor, y: unknown): 
  * const x = gpt.tensor([-1, 2])
  * gpt.where(x.gt(0), x, 0).toArray() // [0, 2]
  */
-export function where(condition: Tensor, x: Tensor | number, y: Tensor | number): Tensor {
-  return named('where', arguments, 3, () => {
+export const where = /* @__PURE__ */ named(
+  'where',
+  (condition: Tensor, x: Tensor | number, y: Tensor | number): Tensor => {
     checkTensor('condition', condition)
     const [a, b] = [operand('x', x), operand('y', y)]
     return choose(broadcast(broadcast(condition.shape, shapeOf(a), 'x'), shapeOf(b), 'y'), condition, a, b)
-  })
-}
+  },
+)
 
-export function maskedFill(x: Tensor, mask: Tensor, value: number): Tensor {
-  checkLive(x)
+/**
+ * Replaces each element by `value` where the mask is not 0, as torch.masked_fill. Attention's mask does so.
+ *
+ * @param mask broadcast as in PyTorch. It has no gradient
+ * @param value may be -Infinity
+ * @example gpt.ones([2, 2]).maskedFill(gpt.ones([2, 2]).triu({ diagonal: 1 }), 5).toArray() // [[1, 5], [1, 1]]
+ */
+export const maskedFill = /* @__PURE__ */ operation((x: Tensor, mask: Tensor, value: number): Tensor => {
   checkTensor('mask', mask)
   checkNumber('value', value, 'a number', () => true)
   return choose(broadcast(x.shape, mask.shape, 'mask'), mask, value, x)
-}
+})
 
 /** `chosen`, on the tape. */
 function choose(shape: readonly number[], condition: Tensor, a: Operand, b: Operand): Tensor {
@@ -122,22 +109,42 @@ export interface TriangleOptions {
   diagonal?: number
 }
 
-/** @param isLower tril, otherwise triu */
-export function triangle(x: Tensor, options: TriangleOptions | undefined, isLower: boolean): Tensor {
-  const { diagonal } = checkOptions<Required<TriangleOptions>>(options, { diagonal: 0 })
-  checkInteger('diagonal', diagonal, -(2 ** 31), 2 ** 31)
-  checkLive(x)
-  if (x.shape.length < 2) throw fail('SHAPE', 'the tensor', 'have 2 axes or more', x.shape)
-  const part = (whole: Tensor) => {
-    const y = Tensor.zeros(whole.shape)
-    const [rows, cols] = whole.shape.slice(-2)
-    const [from, to] = [whole.data, y.data]
-    for (let row = 0; row * cols < whole.size; row++) {
-      const on = Math.min(Math.max((row % rows) + diagonal + (isLower ? 1 : 0), 0), cols)
-      const [begin, end] = isLower ? [0, on] : [on, cols]
-      to.set(from.subarray(row * cols + begin, row * cols + end), row * cols + begin)
+/**
+ * The lower triangle of each matrix: zeros above a diagonal, as torch.tril.
+ *
+ * @param options diagonal: 0 is the main one, 1 the one above it
+ * @returns a copy
+ * @throws {GptLayersError} SHAPE for a tensor of less than 2 axes
+ * @example gpt.ones([2, 2]).tril().toArray() // [[1, 0], [1, 1]]
+ */
+export const tril = /* @__PURE__ */ triangle({ isLower: true })
+
+/**
+ * The upper triangle of each matrix: zeros below a diagonal, as torch.triu.
+ *
+ * @param options diagonal: 0 is the main one, 1 the one above it
+ * @returns a copy
+ * @throws {GptLayersError} SHAPE for a tensor of less than 2 axes
+ * @example gpt.ones([2, 2]).triu({ diagonal: 1 }).toArray() // [[0, 1], [0, 0]]
+ */
+export const triu = /* @__PURE__ */ triangle({ isLower: false })
+
+function triangle({ isLower }: { isLower: boolean }): (x: Tensor, options?: TriangleOptions) => Tensor {
+  return operation((x: Tensor, options?: TriangleOptions) => {
+    const checks = { diagonal: integer(-(2 ** 31), 2 ** 31) }
+    const { diagonal } = checkOptions<Required<TriangleOptions>>(options, { diagonal: 0 }, checks)
+    if (x.shape.length < 2) throw fail('SHAPE', 'the tensor', 'have 2 axes or more', x.shape)
+    const part = (whole: Tensor) => {
+      const y = Tensor.zeros(whole.shape)
+      const [rows, cols] = whole.shape.slice(-2)
+      const [from, to] = [whole.data, y.data]
+      for (let row = 0; row * cols < whole.size; row++) {
+        const on = Math.min(Math.max((row % rows) + diagonal + (isLower ? 1 : 0), 0), cols)
+        const [begin, end] = isLower ? [0, on] : [on, cols]
+        to.set(from.subarray(row * cols + begin, row * cols + end), row * cols + begin)
+      }
+      return y
     }
-    return y
-  }
-  return record(part(x), [x], (dy) => [part(dy)], [])
+    return record(part(x), [x], (dy) => [part(dy)], [])
+  })
 }

@@ -1,0 +1,36 @@
+import { nameMethods } from '../check.ts'
+import type { Operation } from './operation.ts'
+import * as operations from './operations.ts'
+import { Tensor } from './tensor.ts'
+
+/** A function of a tensor as its method; of one with overloads, each of up to three. */
+type Method<F> = F extends {
+  (x: Tensor, ...rest: infer A): infer R
+  (x: Tensor, ...rest: infer B): infer S
+  (x: Tensor, ...rest: infer C): infer T
+}
+  ? { (...rest: A): R; (...rest: B): S; (...rest: C): T }
+  : F extends (x: Tensor, ...rest: infer A) => infer R
+    ? (...rest: A) => R
+    : never
+
+/** Every operation as a method. */
+type Methods = { [Name in keyof typeof operations]: Method<(typeof operations)[Name]> }
+
+/** @internal web/types.js writes each method into the package's types. */
+declare module './tensor.ts' {
+  interface Tensor extends Methods {}
+}
+
+/**
+ * Names the operations and gives Tensor its methods. `load` does it: importing the package does nothing, and there is
+ * no tensor before.
+ */
+export function defineMethods(): void {
+  nameMethods(Tensor, (_tensor, method) => method)
+  for (const [name, operation] of Object.entries(operations)) {
+    const { method, setName } = operation as unknown as Operation<unknown>
+    setName(name)
+    Object.defineProperty(Tensor.prototype, name, { value: method, writable: true, configurable: true })
+  }
+}
