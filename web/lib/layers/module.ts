@@ -103,6 +103,8 @@ export class Module {
 
   /** Called after every `forward`. */
   #listeners: Set<{ name: string; listener: ForwardListener }> = new Set()
+  /** Puts `forward` back, which `#tellListeners` has replaced. */
+  #stopTelling: () => void = () => {}
 
   /**
    * Whether the layer is in training mode; true for a new layer. Dropout and Attention drop numbers only in
@@ -193,9 +195,6 @@ export class Module {
       if (own) Object.defineProperty(this, 'forward', own)
     }
   }
-
-  /** Puts `forward` back. */
-  #stopTelling: () => void = () => {}
 
   /** The tensors and layers directly inside, by property. @internal */
   ownParts(): [string, Tensor | Module][] {
