@@ -43,8 +43,8 @@ usage: ./build.sh [build | demo | test | fuzz | coverage | bench | compare | con
   -h, --help   print this text
 
 Node 20 or later and npm must be installed. npm packages are installed from package-lock.json. As root on
-Debian or Ubuntu, missing system packages are installed; otherwise, and when npm runs this script to pack or
-to install the package, one message names all of them. Make, Emscripten and, for the tests, a C compiler are
+Debian or Ubuntu, missing system packages are installed; otherwise, and when npm runs this script to pack
+the package, one message names all of them. Make, Emscripten and, for the tests, a C compiler are
 required. What else the tests use is optional: without it they are skipped. test all also installs a newer
 Node, which has relaxed SIMD (Linux on x64, 50 MB), and TypeScript 5 from npm.
 
@@ -179,8 +179,8 @@ optional_in_tests='simde fuzzer chromium firefox'
 need() {
     local required=" $1 " tools="$1 ${2:-}" tool
     find_missing $tools || return 0
-    # `npm install` and `npm pack` run this script as "prepare": they may not install system packages.
-    if [[ $(id -u) == 0 && ${npm_lifecycle_event:-} != prepare ]] && has apt-get; then
+    # `npm pack` runs this script as "prepack": it may not install system packages.
+    if [[ $(id -u) == 0 && ${npm_lifecycle_event:-} != prepack ]] && has apt-get; then
         # Look again after each round: once clang-19 is there for relaxed SIMD, the fuzzer needs its runtime.
         while install "${missing[@]}"; do find_missing $tools || return 0; done
     fi
@@ -217,8 +217,8 @@ step() {
     echo "$key" >"$stamp"
 }
 
-# npm runs this script as "prepare" of package.json and hands down its own options, such as --global. The
-# first four options overrule them. --ignore-scripts: npm must not run "prepare" again.
+# npm runs this script as "prepack" of package.json and hands down its own options, such as --global. The
+# first four options overrule them. No package needs its scripts.
 install_npm_packages() {
     npm ci --ignore-scripts --include=dev --no-global --no-dry-run --no-audit --no-fund --loglevel=error >&2
 }

@@ -106,8 +106,8 @@ function build(variables = {}) {
   const { status, stderr } = spawnSync('./build.sh', {
     cwd: copy,
     encoding: 'utf8',
-    // As prepare, it installs no system packages.
-    env: { PATH: bin, npm_lifecycle_event: 'prepare', ...variables },
+    // As prepack, it installs no system packages.
+    env: { PATH: bin, npm_lifecycle_event: 'prepack', ...variables },
   })
   return { status, stderr, built: [...stderr.matchAll(/^building (.*)/gm)].map(([, name]) => name) }
 }

@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -311,6 +312,32 @@ for (const code of programs) {
     assert.deepEqual(printed.trim().split('\n'), expected)
   })
 }
+
+browserTest(
+  'README’s page without a bundler prints a normalized row, from its own files alone',
+  async (t) => {
+    const [html] = blocksOf('html', 'README.md')
+    const served = new Set()
+    const server = createHttpServer(({ url = '' }, response) => {
+      served.add(url)
+      const [type, body] = /^\/dist\/[\w/-]+\.js$/.test(url)
+        ? ['text/javascript', readFileSync(join(root, url))]
+        : ['text/html', `<!doctype html><body>${html}`]
+      response.setHeader('Content-Type', type).end(body)
+    })
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(null)))
+    t.after(() => server.close())
+    const browser = await launch()
+    t.after(() => browser.close())
+    const page = await newPage(browser)
+    const address = server.address()
+    await page.goto(`http://127.0.0.1:${typeof address === 'object' && address?.port}/`)
+    await page.waitForFunction(() =>
+      document.body.textContent.includes('tensor([[-1.2247,  0.0000,  1.2247]])'),
+    )
+    assert.ok(served.has('/dist/index.js') && served.has('/dist/shared.js'), [...served].join())
+  },
+)
 
 test('web/lib/README.md shows the Vite configuration of web/examples/worker', () => {
   const guide = readFileSync(join(root, 'web/lib/README.md'), 'utf8')
