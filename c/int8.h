@@ -1,10 +1,15 @@
 /* Weights as int8 with float32 scales: weight[o,i] = scale[o, i / group] · value[o,i].
  *
  * The layout is made for a product with one row, which is bound by reading the weights: one loop reads one
- * stream from beginning to end. The weight is [blocks of 32 outputs][groups of inputs], and a group is
+ * stream from beginning to end.
  *
- *   scales  [32 outputs], float32
- *   runs    of at most 128 inputs, each { sums [32 outputs], int16, for `dot` only;  panel }
+ *   weight   | outputs 0 ... 31 | outputs 32 ... 63 | ...
+ *            :                  :
+ *   block    | group 0 | group 1 | ...                       `group` inputs each, the last one the rest
+ *            :         :
+ *   group    | 32 scales, float32 | run 0 | run 1 | ...      128 inputs each, the last one the rest
+ *                                 :       :
+ *   run      | 32 sums, int16, for `dot` only | panel: 32 outputs x inputs, int8 |
  *
  * sums[o] = Σ_i value[o,i] over the run. A panel has the values of 32 lanes and n inputs. Here a lane is an
  * output. n is rounded up to a multiple of 4, and the inputs that are added have the value 0. The number of

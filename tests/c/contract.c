@@ -275,14 +275,14 @@ static int is_whole(const float *x, size_t n)
     return 1;
 }
 
-static void fill_input(trial *t, size_t i, const choice *chosen)
+static void fill_input(trial *t, size_t i, const choices *chosen)
 {
-    const content content = t->k->tensors[i].content;
+    const content kind = t->k->tensors[i].content;
     float *x = t->c.t[i];
-    switch (content) {
+    switch (kind) {
     case INDICES:
     case TARGETS:
-        fill_indices(t->c.t[i], t->n[i], size_of(t->k, &t->c, t->k->classes), content == TARGETS);
+        fill_indices(t->c.t[i], t->n[i], size_of(t->k, &t->c, t->k->classes), kind == TARGETS);
         for (size_t j = 0; j < t->n[i] && size_of(t->k, &t->c, t->k->classes) == 0; j++)
             if (((int32_t *)t->c.t[i])[j] != GPT_IGNORE) t->status = GPT_ERR_VALUE;
         break;
@@ -293,10 +293,10 @@ static void fill_input(trial *t, size_t i, const choice *chosen)
     default:
         fill(x, t->n[i], chosen->styles[i]);
         if (chosen->special && chosen->special_in == i) x[chosen->special_at] = *chosen->special;
-        for (size_t j = 0; j < t->n[i] && content == POSITIVES; j++) x[j] = fabsf(x[j]);
+        for (size_t j = 0; j < t->n[i] && kind == POSITIVES; j++) x[j] = fabsf(x[j]);
         t->range[i] = range_of(x, t->n[i]);
         t->is_whole &= is_whole(x, t->n[i]);
-        if (content == FINITES && t->range[i] & NOT_FINITE) t->status = GPT_ERR_VALUE;
+        if (kind == FINITES && t->range[i] & NOT_FINITE) t->status = GPT_ERR_VALUE;
     }
 }
 
@@ -347,7 +347,7 @@ static void expect_same_tensor(const tensor *t, const void *got, const void *exp
 static _Alignas(16) uint32_t values[MOST_TENSORS][MOST_WORDS], results[MOST_TENSORS][MOST_WORDS],
     expected[MOST_TENSORS][MOST_WORDS];
 
-int make_trial(trial *t, const kernel *k, const choice *chosen)
+int make_trial(trial *t, const kernel *k, const choices *chosen)
 {
     *t = (trial){.k = k, .c = {.part = 0, .parts = 1}, .is_whole = 1, .status = GPT_OK, .prepared = 1};
     const size_t n = k->choose ? 2 : strlen(k->sizes);

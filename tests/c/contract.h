@@ -54,7 +54,7 @@ typedef enum style {
     STYLES
 } style;
 
-typedef struct choice {
+typedef struct choices {
     size_t sizes[MOST_SIZES]; /* made smaller until the product is at most `most_work` */
     size_t most_work;
     unsigned scalars[MOST_SCALARS];
@@ -64,13 +64,13 @@ typedef struct choice {
     const float *special; /* one more value, NULL for none */
     size_t special_in, special_at;
     int is_prepared; /* whether inputs that another kernel makes are those that it makes */
-} choice;
+} choices;
 
 enum { MOST_SCRATCH_WORDS = 1 << 20 };
 
 /* Makes a trial. Returns 0 if it would need more memory than there is. Random values continue those of
  * check.h. */
-int make_trial(trial *t, const kernel *k, const choice *chosen);
+int make_trial(trial *t, const kernel *k, const choices *chosen);
 
 /* What is tested next, with the kernel's name and the sizes. */
 void in_trial(const trial *t, const char *what);

@@ -731,31 +731,6 @@ void gpt_sqrt_ref(float *y, const float *x, size_t n)
     for (size_t i = 0; i < n; i++) y[i] = (float)sqrt((double)x[i]);
 }
 
-void gpt_exp_ref(float *y, const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++) y[i] = (float)exp((double)x[i]);
-}
-
-void gpt_log_ref(float *y, const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++) y[i] = (float)log((double)x[i]);
-}
-
-void gpt_tanh_ref(float *y, const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++) y[i] = (float)tanh((double)x[i]);
-}
-
-void gpt_pow_ref(float *y, const float *x, size_t n, float exponent)
-{
-    for (size_t i = 0; i < n; i++) {
-        const double v = x[i];
-        y[i] = (float)(exponent == 0.5f    ? sqrt(v)
-                       : exponent == -0.5f ? 1.0 / sqrt(v)
-                                           : pow(v, (double)exponent));
-    }
-}
-
 void gpt_abs_ref(float *y, const float *x, size_t n)
 {
     for (size_t i = 0; i < n; i++) y[i] = fabsf(x[i]);
@@ -764,26 +739,6 @@ void gpt_abs_ref(float *y, const float *x, size_t n)
 void gpt_abs_backward_ref(float *dx, const float *dy, const float *x, size_t n)
 {
     for (size_t i = 0; i < n; i++) dx[i] = dy[i] * (float)((x[i] > 0.0f) - (x[i] < 0.0f));
-}
-
-void gpt_sin_ref(float *y, const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++) y[i] = (float)sin((double)x[i]);
-}
-
-void gpt_cos_ref(float *y, const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++) y[i] = (float)cos((double)x[i]);
-}
-
-void gpt_sigmoid_ref(float *y, const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++) y[i] = (float)(1.0 / (1.0 + exp(-(double)x[i])));
-}
-
-void gpt_silu_forward_ref(float *y, const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++) y[i] = (float)(x[i] / (1.0 + exp(-(double)x[i])));
 }
 
 void gpt_silu_backward_ref(float *dx, const float *dy, const float *x, size_t n)

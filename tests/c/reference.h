@@ -92,16 +92,8 @@ void gpt_where_ref(float *y, const float *condition, const float *a, const float
                    size_t condition_row, size_t condition_col, size_t a_row, size_t a_col, size_t b_row,
                    size_t b_col);
 void gpt_sqrt_ref(float *y, const float *x, size_t n);
-void gpt_exp_ref(float *y, const float *x, size_t n);
-void gpt_log_ref(float *y, const float *x, size_t n);
-void gpt_tanh_ref(float *y, const float *x, size_t n);
-void gpt_pow_ref(float *y, const float *x, size_t n, float exponent);
 void gpt_abs_ref(float *y, const float *x, size_t n);
 void gpt_abs_backward_ref(float *dx, const float *dy, const float *x, size_t n);
-void gpt_sin_ref(float *y, const float *x, size_t n);
-void gpt_cos_ref(float *y, const float *x, size_t n);
-void gpt_sigmoid_ref(float *y, const float *x, size_t n);
-void gpt_silu_forward_ref(float *y, const float *x, size_t n);
 void gpt_silu_backward_ref(float *dx, const float *dy, const float *x, size_t n);
 void gpt_clamp_ref(float *y, const float *x, size_t n, float low, float high);
 void gpt_clamp_backward_ref(float *dx, const float *dy, const float *x, size_t n, float low, float high);

@@ -20,9 +20,9 @@ static const size_t size_sets[SIZE_SETS][MOST_SIZES] = {
 };
 
 /* A trial with sizes near a set of these, and with ordinary values. */
-static choice near(size_t set)
+static choices near(size_t set)
 {
-    choice chosen = {.most_work = MOST_WORK, .is_prepared = 1};
+    choices chosen = {.most_work = MOST_WORK, .is_prepared = 1};
     memcpy(chosen.sizes, size_sets[set], sizeof size_sets[set]);
     for (size_t i = 0; i < MOST_SCALARS; i++) chosen.scalars[i] = (unsigned)(set + i);
     chosen.steps = (uint32_t)random_below(1 << 16);
@@ -47,7 +47,7 @@ static void each_trial(const kernel *k, void (*test)(const trial *t))
     const unsigned optional = optional_tensors(k, is_input);
     for (size_t set = 0; set < FIRST_ZERO + n + 1; set++)
         for (unsigned absent = optional;; absent = (absent - 1) & optional) {
-            choice chosen = near(set % SIZE_SETS);
+            choices chosen = near(set % SIZE_SETS);
             chosen.absent = absent;
             if (set >= SIZE_SETS) chosen.most_work = 1 << 13;
             for (size_t i = 0; i < n && set >= SIZE_SETS && set < FIRST_ZERO; i++)
@@ -137,8 +137,8 @@ static void trial_in_place(const trial *t)
 
 static int has_floats(const kernel *k, size_t i)
 {
-    const content content = k->tensors[i].content;
-    return is_input(k, i) && (content == FLOATS || content == POSITIVES || content == FINITES);
+    const content kind = k->tensors[i].content;
+    return is_input(k, i) && (kind == FLOATS || kind == POSITIVES || kind == FINITES);
 }
 
 /* One input has values of a style, or all of them have. */
@@ -147,7 +147,7 @@ static void kernel_agrees_in_styles(const kernel *k)
     for (size_t set = 4; set < 10; set++)
         for (size_t i = 0; i <= tensor_count(k); i++)
             for (style s = WHOLE_NUMBERS; s < STYLES && (i == tensor_count(k) || has_floats(k, i)); s++) {
-                choice chosen = near(set);
+                choices chosen = near(set);
                 trial t;
                 chosen.most_work = 1 << 12;
                 if (set == 9) memcpy(chosen.sizes, (size_t[3]){1, 4095, 1}, 3 * sizeof(size_t));
@@ -169,7 +169,7 @@ static void kernel_agrees_on_specials(const kernel *k)
     static const size_t small[3][MOST_SIZES] = {{2, 5, 3, 2, 3}, {9, 3, 6, 1, 1}, {21, 1, 9, 1, 5}};
     for (size_t set = 0; set < 3; set++) {
         trial t;
-        choice chosen = near(0);
+        choices chosen = near(0);
         memcpy(chosen.sizes, small[set], sizeof small[set]);
         make_trial(&t, k, &chosen);
         for (size_t i = 0; i < tensor_count(k); i++)
@@ -200,7 +200,7 @@ static void kernel_ignores_neighbors(const kernel *k)
     if (!is_elementwise(k)) return;
     for (style s = ORDINARY; s < STYLES; s++)
         for (size_t n = 2; n <= 21; n++) {
-            choice chosen = near(n % SIZE_SETS);
+            choices chosen = near(n % SIZE_SETS);
             trial t;
             chosen.sizes[0] = n;
             for (size_t i = 0; i < tensor_count(k); i++) chosen.styles[i] = s;
@@ -223,7 +223,7 @@ static void kernel_in_place(const kernel *k) { each_trial(k, trial_in_place); }
 static call small_call(trial *t, const kernel *k)
 {
     for (size_t set = 2; set < SIZE_SETS; set++) {
-        const choice chosen = near(set);
+        const choices chosen = near(set);
         if (make_trial(t, k, &chosen) && (!k->scratch_size || k->scratch_size(&t->c))) break;
     }
     return new_call(t, plain);

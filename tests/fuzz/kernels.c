@@ -178,7 +178,7 @@ static way take_way(const trial *t)
 static void try_one(void)
 {
     const kernel *k = kernel_of(take_word());
-    choice chosen = {.most_work = 1 << 15, .is_prepared = 1};
+    choices chosen = {.most_work = 1 << 15, .is_prepared = 1};
     seed_random(take_word());
     for (size_t i = 0; i < (k->choose ? 2 : strlen(k->sizes)); i++) chosen.sizes[i] = take_size();
     for (size_t i = 0; k->scalars && k->scalars[i]; i++) chosen.scalars[i] = take();
