@@ -648,7 +648,7 @@ export const click = (page, target, { at = middle, count = 1 } = {}) =>
 
 /** Opens the page's menu. @param {Page} page */
 export async function openMenu(page) {
-  await click(page, '.topbar button')
+  await click(page, '.topbar .more button')
   return get(page, '#menu:popover-open')
 }
 

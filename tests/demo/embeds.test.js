@@ -26,7 +26,7 @@ const copied = (/** @type {Page} */ page) =>
   })
 
 test('the menu copies a whole iframe, which shows the figure in view; its address may say theme and size', async () => {
-  const { page } = await site.open('?example.first=1,0,0,0,0,0', SLIDE)
+  const { page } = await site.open('?example.first=1,0,0,0,0,0&story.off=all', SLIDE)
   await copied(page)
   await openMenu(page)
   await choose(page, 'Copy to embed')

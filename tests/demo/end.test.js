@@ -7,7 +7,7 @@ import { exampleOutputs } from '../../build/demo/example.js'
 import { float16, layerNorm } from '../../build/demo/float16.js'
 import { TASKS } from '../../build/demo/sections/end/tasks.js'
 import halfPrecision from '../../build/demo/sections/half-precision/slice.js'
-import { normalize } from '../../build/demo/sections/opening/compute.js'
+import { normalize } from '../../build/demo/norm.js'
 import { click, get, near, test, text, useSite } from './browser.js'
 
 const site = useSite()
@@ -40,9 +40,9 @@ test('the answers of the tasks are what the figures compute', async () => {
   await load()
   const [first] = exampleOutputs()
   const settings = { divisor: /** @type {const} */ ('n'), eps: 1e-5 }
-  const farthest = Math.max(...normalize(first.with(0, 1e6), settings).after.values)
+  const farthest = Math.max(...normalize(first.with(0, 1e6), settings).divided.values)
   const { variance } = normalize(first, settings).before
-  near(normalize(first, { ...settings, eps: variance }).after.variance, 0.5, 1e-6)
+  near(normalize(first, { ...settings, eps: variance }).divided.variance, 0.5, 1e-6)
   const { row } = halfPrecision.defaults()
   const parameters = { scale: row.map(() => 1), shift: row.map(() => 0) }
   const isFinite = (/** @type {number} */ value) =>

@@ -129,15 +129,19 @@ describe('what the text says, for the stories of several seeds', () => {
 })
 
 test('until the model is there, the page shows what it will write', async () => {
-  const { story } = await record()
-  const { default: recording } = await import(
-    `data:text/javascript,export default ${encodeURIComponent(story)}`
+  const recorded = await record()
+  const [recording, way] = await Promise.all(
+    [recorded.story, recorded.way].map(
+      async (source) =>
+        (await import(`data:text/javascript,export default ${encodeURIComponent(source)}`)).default,
+    ),
   )
   const { seed, from } = slice.defaults()
   assert.deepEqual([recording.seed, recording.from], [seed, from])
-  const shown = recording.with.texts.join('').trim()
-  assert.ok(shown.length > 100 && write().texts[0].startsWith(shown), shown)
-  assert.equal(recording.with.step.rows.length, 2 * NORMS * model.embDim)
+  const shown = [recording.with, recording.without].map(({ texts }) => texts.join('').trim())
+  write({ off: ALL }).texts.forEach((text, i) => assert.ok(text.startsWith(shown[i]), shown[i]))
+  assert.notEqual(shown[0], shown[1])
+  for (const { rows } of [way.with, way.without]) assert.equal(rows.length, 2 * NORMS * model.embDim)
 })
 
 test('the norms that are off have one name, and in the address a short one', () => {
@@ -322,10 +326,12 @@ describe('inside a GPT', { concurrency: 2 }, () => {
         await page.keyboard.press('Enter')
         assert.deepEqual(await switchedOff(page), [5, 7])
         await inAddress(page, 'story.off=5,7')
+        // The page's switch is on while a norm is.
+        await click(page, ALL_NORMS)
+        assert.deepEqual(await switchedOff(page), ALL)
         await click(page, ALL_NORMS)
         assert.deepEqual(await switchedOff(page), [])
         await click(page, ALL_NORMS)
-        assert.deepEqual(await switchedOff(page), ALL)
         for (const replacement of /** @type {(keyof typeof REPLACEMENTS)[]} */ (Object.keys(REPLACEMENTS))) {
           await page.select('#story select', replacement)
           await waitInPage(

@@ -1,5 +1,7 @@
-// recording:story, what “Inside a GPT” shows until its model is here: the beginning of a story. It is computed
-// while the page is built.
+// What is shown until the small GPT is there, computed while the page is built:
+//
+//   recording:story   the beginning of a story, with all norms and with none, for the opening and “Inside a GPT”
+//   recording:way     the rows of its last word on their way through the GPT
 
 import { readFileSync } from 'node:fs'
 
@@ -33,19 +35,17 @@ export async function record() {
   const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', stories), 'utf8')))
   const model = await GPTModel.fromPretrained(readFileSync(new URL('model.safetensors', stories)))
 
-  const { off, ...settings } = story.default.defaults()
+  const settings = story.default.defaults()
   const engine = new Engine({ model, tokenizer })
   const { ALL, PROMPT, TEMPERATURE } = story
-  engine.set({
-    ...settings,
-    prompt: PROMPT,
-    temperature: TEMPERATURE,
-    off: ALL.map((number) => off.includes(number)),
-  })
+  engine.set({ ...settings, prompt: PROMPT, temperature: TEMPERATURE, off: ALL.map(() => true) })
   while (engine.with.at - engine.promptLength + 1 < WORDS) engine.step()
   const report = snapshot(engine)
-  report.with.step.top = [] // is not shown
-  return { story: sourceOf(report) }
+  const steps = [report.with, report.without].map((run) => run && { ...run.step, top: [] })
+  // The opening shows the texts alone.
+  for (const run of [report.with, report.without])
+    if (run) Object.assign(run.step, { rows: new Float32Array(), stats: new Float32Array(), top: [] })
+  return { story: sourceOf(report), way: sourceOf({ with: steps[0], without: steps[1] }) }
 }
 
 async function loadAndRecord() {

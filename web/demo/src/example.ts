@@ -2,6 +2,7 @@
 // 123. Its outputs are the two rows that the page normalizes.
 
 import { Linear, manualSeed, noGrad, ones, randn, ReLU, scope, tensor, type Tensor, zeros } from 'gpt-layers'
+import type { NormSettings } from './norm.ts'
 
 export const SEED = 123
 export const SAMPLES = 2
@@ -101,11 +102,8 @@ export function throughLayer(cells: Record<string, number>): { z: number[][]; y:
 /** @returns [2][6], the example's outputs */
 export const exampleOutputs = (): number[][] => throughLayer(drawn(SEED)).y
 
-/** How rows are normalized: what the variance is divided by, and what is added to it. */
-export type NormSettings = { divisor: 'n' | 'n-1'; eps: number }
-
 /**
- * The norm of the last axis, step by step, as a tensor each.
+ * The norm of the last axis, step by step, as a tensor each: what the steps are in PyTorch, in float32.
  *
  * @returns mean and variance [..., 1]; y - mean; (y - mean) / √(variance + ε)
  */

@@ -11,9 +11,9 @@ import { sections } from './sections/index.ts'
 import { slices } from './sections/slices.ts'
 import { allDone } from './turns.ts'
 import 'fonts.css'
-import 'still.css'
 import './base.css'
 import './print.css'
+import './still.css'
 
 /** With a service worker the page needs no network from the second visit on. It also works without one. */
 function keep() {

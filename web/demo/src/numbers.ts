@@ -43,7 +43,7 @@ const MOST_DIGITS = 10
  *
  * @param result the float32 that the page computed
  * @param digits how many decimals the result has
- * @returns `equals` is '≈' where rounding in float32 changed the result's printed digits
+ * @returns `equals` is '≈' where so many digits do not give the result
  */
 export function calculation(
   operands: readonly number[],

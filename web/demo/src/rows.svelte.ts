@@ -1,7 +1,8 @@
-// The two rows of six numbers that the opening and "How it is computed" show. They are one object: they
-// follow from the batch and the layer, until a dot of a row is moved, in either section.
+// The two rows of six numbers that the opening and "How it is computed" show, and what the norm makes of them.
+// They are one object: they follow from the batch and the layer, until a dot of a row is moved, in either section.
 
-import { drawn, throughLayer } from './example.ts'
+import { cellNames, drawn, throughLayer } from './example.ts'
+import { normalize } from './norm.ts'
 import type { Page } from './page.svelte.ts'
 
 /** The rows in the example's slice. */
@@ -22,6 +23,19 @@ export class Rows {
   /** Whether a row has numbers of its own. */
   moved = $derived.by(() => ROWS.map((row) => this.example[row].length > 0))
   y = $derived.by(() => ROWS.map((row, r) => (this.moved[r] ? this.example[row] : this.computed.y[r])))
+  // Only of what the numbers depend on, so that another step computes nothing.
+  #divisor = $derived(this.example.divisor)
+  #eps = $derived(this.example.eps)
+  norm = $derived({ divisor: this.#divisor, eps: this.#eps })
+  /** Scale and shift where they are edited. */
+  #affine = $derived.by(() =>
+    (['gamma', 'beta'] as const).map((table) => cellNames(table).map((name) => this.cells[name])),
+  )
+  #isPlain = $derived(isPlain(this.#edits))
+  /** Each row before the norm, on its way, and after it. */
+  normalized = $derived.by(() =>
+    this.y.map((row) => normalize(row, this.norm, ...(this.#isPlain ? [] : this.#affine))),
+  )
 
   constructor(page: Page) {
     this.page = page
@@ -48,6 +62,19 @@ export class Rows {
     const follows = { x: [ROWS[Number(row) - 1]], w: ROWS, b: ROWS }[table] ?? []
     this.page.edit('example', { edits, ...Object.fromEntries(follows.map((row) => [row, []])) })
   }
+}
+
+/** Whether scale and shift are 1 and 0. */
+export const isPlain = (edits: Record<string, number>) =>
+  !Object.keys(edits).some((name) => /^(gamma|beta)/.test(name))
+
+const all: WeakMap<Page, Rows> = new WeakMap()
+
+/** The page's rows: one object for all sections. */
+export function rowsOf(page: Page): Rows {
+  const rows = all.get(page) ?? new Rows(page)
+  all.set(page, rows)
+  return rows
 }
 
 /** One axis for all rows: as wide as normalized rows need, or wider. */

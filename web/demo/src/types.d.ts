@@ -18,3 +18,8 @@ declare module 'recording:story' {
   const recording: import('./writer/report.ts').Report
   export default recording
 }
+declare module 'recording:way' {
+  type Step = import('./writer/engine.ts').Step
+  const recording: { with: Step; without: Step }
+  export default recording
+}

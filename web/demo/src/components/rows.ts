@@ -10,6 +10,10 @@ export interface Row {
   /** A second line under the label. */
   note?: string
   values: readonly number[]
+  /** Called with a dot's ghost where a drag is taken back; by default `onmove` is, with the dot's value. */
+  onback?: (i: number, value: number) => void
+  /** Where the dots were: rings. */
+  ghosts?: readonly number[]
   /** The names of the values, such as x₁₁. */
   names?: readonly string[]
   /** Called with the new value of the i-th dot. A row without it cannot be changed. */

@@ -33,7 +33,7 @@ export const sections: readonly Section[] = [
     id: 'opening',
     title: 'What layer normalization does',
     opens: true,
-    state: ['example', 'opening'],
+    state: ['example', 'story'],
     component: Opening,
   },
   {

@@ -4,7 +4,6 @@ import example from '../example-slice.ts'
 import type { StateOf } from '../fields.ts'
 import batchNorm from './batch-norm/slice.ts'
 import halfPrecision from './half-precision/slice.ts'
-import opening from './opening/slice.ts'
 import scaleAndShift from './scale-and-shift/slice.ts'
 import story from './story/slice.ts'
 import training from './training/slice.ts'
@@ -13,7 +12,6 @@ import workedExample from './worked-example/slice.ts'
 /** The page's state: what several sections share, and each section's own slice, by the section's id. */
 export const slices = {
   example,
-  opening,
   story,
   'worked-example': workedExample,
   training,
@@ -26,5 +24,5 @@ export type States = { [Id in keyof typeof slices]: StateOf<(typeof slices)[Id]>
 
 export type SliceId = keyof States
 
-/** The example has no section of its own: several show it. */
-export type SectionId = Exclude<SliceId, 'example'>
+/** The opening shows the state of others, and has none of its own. */
+export type SectionId = Exclude<SliceId, 'example'> | 'opening'

@@ -3,7 +3,6 @@
 
 import { Engine, type EngineParts, type Settings } from './engine.ts'
 import { snapshot, type Report } from './report.ts'
-import { tokensOf } from './tokens.ts'
 
 const FRAME = 16 // milliseconds
 const PACE = 125 // milliseconds from one token to the next
@@ -25,31 +24,12 @@ export class Text {
     this.#listen = listen
   }
 
-  get model() {
-    return this.#engine.model
-  }
-
-  /**
-   * Changes which characters the tokens are; the page calls `set` next. Nothing here is awaited, so that a later
-   * `set` has the new characters.
-   */
-  spell(characters: string) {
-    this.#engine.readAs(tokensOf(this.#engine.model.vocabSize, characters))
-  }
-
-  /**
-   * @param words after the prompt that are written at once
-   * @returns the prompt, and why it is not the one that was asked for; '' if it is
-   */
+  /** @param words after the prompt that are written at once */
   set(settings: Settings, words: number) {
     const engine = this.#engine
-    const refused = engine.refusalOf(settings.prompt)
-    const prompt = refused ? engine.settings.prompt : settings.prompt
-    const off = Array.from({ length: engine.model.norms }, (_, i) => settings.off[i] ?? false)
-    engine.set({ ...settings, prompt, off })
+    engine.set(settings)
     while (engine.with.at - engine.promptLength + 1 < words && !engine.ended) engine.step()
     void this.#report()
-    return { prompt, refused }
   }
 
   play() {
@@ -62,18 +42,6 @@ export class Text {
     clearTimeout(this.#timer)
     this.#playing = false
     void this.#report()
-  }
-
-  /** @param at a token's place in the text */
-  goTo(at: number) {
-    this.#engine.goTo(at)
-    void this.#report()
-  }
-
-  end() {
-    clearTimeout(this.#timer)
-    this.#playing = false
-    this.#engine.dispose()
   }
 
   async #report() {
@@ -92,7 +60,8 @@ export class Text {
 
   /** Writes a token, and sees to the next one. @param due when it should be written */
   #write(due: number) {
-    if (!this.#playing) return
+    // `play` may come before the first `set`.
+    if (!this.#playing || !this.#engine.with.step) return
     const engine = this.#engine
     const now = performance.now()
     if (engine.ended) {

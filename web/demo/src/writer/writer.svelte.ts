@@ -1,11 +1,10 @@
-// The writing GPT as the page sees it: the latest report of its worker, and what can be asked of it.
+// A text that the stories' GPT writes, as the page sees it: its latest report, and what can be asked of it.
 
 import { messageOf } from '../errors.ts'
 import { whenSeen } from '../near.ts'
-import { callback, type Remote } from '../remote.ts'
+import type { Remote } from '../remote.ts'
+import { inTurn } from '../turns.ts'
 import type { Settings } from './engine.ts'
-import type { Source } from './gpt.worker.ts'
-import { startGpt, storiesGpt, type Gpt } from './gpt.ts'
 import type { Report } from './report.ts'
 import type { Text } from './text.ts'
 
@@ -14,26 +13,17 @@ export class Writer {
   report: Report = $state.raw({} as Report)
   /** Whether `report` comes from the model. */
   live = $state(false)
-  source: Source['name'] = $state('stories')
   /** Whether the reader wants it to write. */
   wanted = $state(true)
   /** Why nothing is written; '' if something is. */
   problem = $state('')
-  /** How the text begins. */
-  prompt = $state('')
-  /** Why the text does not begin as it should; '' if it does, and once the next one begins. */
-  refused = $state('')
 
-  /** Who writes, and the text. */
-  #gpt: Gpt | null = null
   #text: Remote<Text> | null = null
-  /** Ends the `use` that is running. */
-  #abandon: (() => void) | null = null
-  /** How often the text was given settings. */ #sets = 0
+  /** Whether the text is on its way. */ #asked = false
   #settings: Settings | null = null
-  /** How many words after the prompt are written at once. */ #words = 0
+  /** How many words after the prompt are written at once. */ #words = () => 0
   /** The elements on the screen that show the text. */ #seen: Set<Element> = new Set()
-  /** Whether the text has the settings. */ #ready = false
+  /** Whether the text waits for what the page shows. */ #held = false
 
   /** @param recording is shown until the model writes; without one `report` is empty until `live` */
   constructor(recording?: Report) {
@@ -41,7 +31,7 @@ export class Writer {
   }
 
   /**
-   * Writes while an element is on the screen; the GPT is fetched when one is first seen.
+   * Writes while an element is on the screen; the GPT is fetched once one has been seen.
    *
    * @returns ends it
    */
@@ -49,7 +39,7 @@ export class Writer {
     const unwatch = whenSeen(element, (seen) => {
       if (seen) this.#seen.add(element)
       else this.#seen.delete(element)
-      if (seen && !this.#text && !this.#abandon && !this.problem) this.tellStories()
+      if (seen && !this.#asked) void inTurn(() => this.load())
       this.#move()
     })
     return () => {
@@ -59,107 +49,50 @@ export class Writer {
     }
   }
 
-  #end() {
-    this.#text?.end().catch(() => {})
-    if (this.source === 'file') this.#gpt?.end()
-    this.#gpt = this.#text = null
-    this.#ready = false
-  }
-
-  /** Writes with the stories' model. If it cannot be loaded, `problem` says why. */
-  tellStories() {
-    this.#end()
-    this.use({ name: 'stories' }).catch(() => {})
-  }
-
-  /**
-   * Loads another model in a worker of its own, or takes the stories', then writes with it. Until then the
-   * previous model goes on writing. If loading fails and there is no previous model, the stories' model is
-   * loaded.
-   */
-  async use(
-    source: Source,
-    onprogress?: (progress: { loaded: number; total: number }) => void,
-  ): Promise<Report['model']> {
-    this.#abandon?.()
+  /** Fetches the GPT and writes. Where that fails, `problem` says why. */
+  async load() {
+    if (this.#asked) return
+    this.#asked = true
     this.problem = ''
-    const own = source.name === 'file' ? source : null
-    const gpt = own ? startGpt() : storiesGpt()
-    let abandoned = false
-    let text: Remote<Text> | null = null
-    const begin = async () => {
-      if (own) await gpt.calls.read(own, onprogress && callback(onprogress))
-      return gpt.calls.text(callback((report: Report) => this.#text === text && this.#take(report)))
+    const fail = (error: unknown) => {
+      this.#text = null
+      this.#asked = false
+      this.problem = messageOf(error).replace(/\.$/, '')
     }
     try {
-      text = await new Promise<Remote<Text>>((resolve, reject) => {
-        this.#abandon = () => {
-          abandoned = true
-          reject(new Error('cancelled'))
-        }
-        gpt.failed.catch(reject)
-        begin().then(resolve, reject)
-      })
+      // Not with the first screen, which begins without a GPT.
+      const { callback, storiesGpt } = await import('./gpt.ts')
+      const gpt = storiesGpt()
+      const listen = callback((report: Report) => this.#take(report))
+      this.#text = await Promise.race([gpt.calls.text(listen), gpt.failed])
+      gpt.failed.catch(fail)
+      if (this.#settings) await this.set(this.#settings, this.#words)
     } catch (error) {
-      if (own) gpt.end()
-      if (abandoned) throw error
-      this.#abandon = null
-      if (own) this.#goOn()
-      else this.problem = messageOf(error).replace(/\.$/, '')
-      throw error
+      fail(error)
     }
-    this.#abandon = null
-    this.#end()
-    this.#gpt = gpt
-    this.#text = text
-    this.source = source.name
-    gpt.failed.catch((error) => {
-      if (this.#gpt !== gpt) return
-      this.#gpt = this.#text = null
-      this.#ready = false
-      this.problem = messageOf(error)
-    })
-    const model = await text.model
-    await this.#begin()
-    return model
   }
 
-  /** Ends the `use` that is running. */
-  cancel() {
-    this.#abandon?.()
-    this.#abandon = null
-    this.#goOn()
-  }
-
-  /** Goes on with the model that writes; loads the stories' model where there is none. */
-  #goOn() {
-    if (!this.#text) this.tellStories()
-  }
-
-  /** Reads and writes characters: what the tokens of the reader's model are. */
-  async spell(characters: string) {
-    await this.#text?.spell(characters)
-    await this.#begin()
-  }
-
-  /** Begins a text with other tokens. That they cannot be what the text before began with is not said. */
-  async #begin() {
-    const isFirst = this.prompt === ''
-    if (this.#settings) await this.set(this.#settings, this.#words)
-    if (!isFirst) this.refused = ''
-  }
-
-  /** @param words after the prompt that are written at once */
-  async set(settings: Settings, words = 0) {
+  /** @param words how many after the prompt are written at once, when the GPT is there */
+  async set(settings: Settings, words = () => 0) {
     this.#settings = settings
     this.#words = words
-    if (!this.#text) return // `use` will set it
-    const sets = ++this.#sets
-    const { prompt, refused } = await this.#text.set(settings, words)
-    if (sets !== this.#sets) return // the answer to later settings is on its way
-    if (refused || prompt !== this.prompt) this.refused = refused
-    this.prompt = prompt
-    this.#ready = true
+    await this.#text?.set(settings, words())
+    this.#move()
+  }
+
+  /** Whether the text is on the screen. */
+  get seen() {
+    return this.#seen.size > 0
+  }
+
+  /** Writes until there are so many words, at once. */
+  async catchUp(words: number) {
+    if (this.#settings) await this.set(this.#settings, () => words)
+  }
+
+  /** Lets the text wait, or go on. */
+  hold(held: boolean) {
+    this.#held = held
     this.#move()
   }
 
@@ -168,20 +101,12 @@ export class Writer {
     this.#move()
   }
 
-  /** Goes to a token of the text, and stops. */
-  async goTo(at: number) {
-    this.play(false)
-    if (this.#ready) await this.#text?.goTo(at)
-  }
-
   #move() {
-    if (!this.#ready) return
-    if (this.wanted && this.#seen.size > 0) this.#text?.play()
+    if (this.wanted && this.seen && !this.#held) this.#text?.play()
     else this.#text?.pause()
   }
 
   #take(report: Report) {
-    if (this.live && report.seed > this.report.seed) this.refused = ''
     this.report = report
     this.live = true
   }

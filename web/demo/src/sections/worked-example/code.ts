@@ -3,21 +3,34 @@
 import { shortest } from '../../numbers.ts'
 import { cellNames, INPUTS, OUTPUTS, SAMPLES, type TableName } from '../../example.ts'
 import { EPS } from '../../example-slice.ts'
-import { isPlain, type Result } from './compute.ts'
+import { isPlain } from '../../rows.svelte.ts'
+import type { Numbers } from './compute.ts'
 import type { Settings } from './slice.ts'
+import { differ, torchLayerNorm } from './torch.ts'
 
-/** Whether nn.LayerNorm gives the same four decimals. It rounds differently, and overflows sooner. */
-const isLayerNorm = ({ divisor, eps, edits }: Settings, { mean, variance }: Result['outputs']) =>
+/** Whether nn.LayerNorm gives the same four decimals. Another version of PyTorch may round in another order. */
+const isLayerNorm = (
+  { divisor, eps, edits }: Settings,
+  { mean, variance, values }: Numbers,
+  norm: number[][],
+) =>
   divisor === 'n' &&
   eps === EPS &&
   isPlain(edits) &&
-  mean.every((mean, r) => Math.abs(mean) < Math.min(1e15, 20 * Math.sqrt(variance[r] + eps)))
+  norm.flat().every(Number.isFinite) &&
+  mean.every((mean, r) => Math.abs(mean) < 20 * Math.sqrt(variance[r] + eps)) &&
+  values.every((row, r) => !differ(torchLayerNorm(row, eps), norm[r]))
 
-/** @param rows the rows that were set, by their index */
+/**
+ * @param rows the rows that were set, by their index
+ * @param outputs all rows
+ * @param norm what the code computes of them
+ */
 export function pytorch(
   settings: Settings,
   rows: (number[] | undefined)[],
-  outputs: Result['outputs'],
+  outputs: Numbers,
+  norm: number[][],
 ): string {
   const { seed, eps, edits } = settings
   const set = (table: TableName, name: string, width = 0) =>
@@ -48,7 +61,7 @@ export function pytorch(
     'mean = out.mean(dim=-1, keepdim=True)',
     `var = ${variance('out')}`,
     `norm = (out - mean) / torch.sqrt(${eps ? `var + ${eps}` : 'var'})`,
-    ...(isLayerNorm(settings, outputs) ? [`# the same: nn.LayerNorm(${OUTPUTS})(out)`] : []),
+    ...(isLayerNorm(settings, outputs, norm) ? [`# the same: nn.LayerNorm(${OUTPUTS})(out)`] : []),
     ...(isPlain(edits) ? [] : scaled),
     '',
     'print(out)',

@@ -1,24 +1,12 @@
-// Computes every number of "How it is computed" from its rows and settings. Uses only the package.
+// The numbers of "How it is computed", by step, and what PyTorch prints for them.
 
-import { scope, type Tensor, tensor } from 'gpt-layers'
-import { normSteps, tableOf, type NormSettings } from '../../example.ts'
+import { scope, tensor } from 'gpt-layers'
+import { normSteps, tableOf } from '../../example.ts'
+import { describe, type Normalized, type NormSettings, type Row } from '../../norm.ts'
+import { isPlain } from '../../rows.svelte.ts'
 import type { Settings } from './slice.ts'
 
-type Cells = Record<string, number>
-
-/** Whether scale and shift are 1 and 0. */
-export const isPlain = (edits: Settings['edits']) =>
-  !Object.keys(edits).some((name) => /^(gamma|beta)/.test(name))
-
-/** Every step as a tensor, allocated in the caller's scope. */
-function forward(norm: NormSettings, rows: number[][], cells: Cells) {
-  const y = tensor(rows)
-  const steps = normSteps(y, norm)
-  const scaled = steps.divided.mul(tableOf('gamma', cells)).add(tableOf('beta', cells))
-  return { y, ...steps, scaled }
-}
-
-/** Two rows of numbers. */
+/** Rows of numbers. */
 export interface Numbers {
   /** [row][column]. */
   values: number[][]
@@ -28,54 +16,59 @@ export interface Numbers {
   variance: number[]
 }
 
-const summed = (tensor: Tensor, { divisor }: NormSettings): Numbers => ({
-  values: tensor.toArray() as number[][],
-  mean: Array.from(tensor.mean({ dim: -1 }).data),
-  variance: Array.from(tensor.var({ dim: -1, unbiased: divisor === 'n-1' }).data),
+const gather = (rows: Row[]): Numbers => ({
+  values: rows.map(({ values }) => values),
+  mean: rows.map(({ mean }) => mean),
+  variance: rows.map(({ variance }) => variance),
 })
 
-export type Result = ReturnType<typeof compute>
+export type Result = ReturnType<typeof steps>
 
-/** @param cells scale and shift, among others, by name */
-export function compute(norm: NormSettings, rows: number[][], cells: Cells) {
-  return scope(() => {
-    const { y, centered, divided, scaled } = forward(norm, rows, cells)
-    return {
-      outputs: summed(y, norm),
-      centered: summed(centered, norm),
-      divided: summed(divided, norm),
-      scaled: summed(scaled, norm),
-    }
-  })
-}
+/** The rows at each step. */
+export const steps = (rows: Normalized[]) => ({
+  outputs: gather(rows.map(({ before }) => before)),
+  centered: gather(rows.map(({ centered }) => centered)),
+  divided: gather(rows.map(({ divided }) => divided)),
+  scaled: gather(rows.map(({ scaled }) => scaled)),
+})
 
 /**
  * Rows on their way from one step to the next.
  *
  * @param part of the way, from 0 to 1
  */
-export function between(from: Numbers, to: Numbers, part: number, norm: NormSettings): Numbers {
+export function between(from: Numbers, to: Numbers, part: number, { divisor }: NormSettings): Numbers {
   if (part === 1) return to
-  return scope(() => {
-    const start = tensor(from.values).mul(1 - part)
-    return summed(start.add(tensor(to.values).mul(part)), norm)
-  })
+  const rows = from.values.map((row, r) => row.map((value, c) => (1 - part) * value + part * to.values[r][c]))
+  return gather(rows.map((row) => describe(row, divisor)))
 }
 
-/** @returns tensors as PyTorch prints them, by name, in the order in which the code of code.ts prints them */
-export function print(settings: Settings, rows: number[][], cells: Cells): Record<string, string> {
+/**
+ * What the code of code.ts prints: each operation in float32, as PyTorch computes it.
+ *
+ * @returns tensors as PyTorch prints them, by name and in order; and their numbers, of the last norm and its means
+ */
+export function print(settings: Settings, rows: number[][], cells: Record<string, number>) {
   return scope(() => {
-    const { y, mean, variance, divided, scaled } = forward(settings, rows, cells)
+    const out = tensor(rows)
+    const { mean, variance, divided } = normSteps(out, settings)
     // As in code.ts: adding a shift of 0 would make 0 of −0.
-    const norm = isPlain(settings.edits) ? divided : scaled
+    const norm = isPlain(settings.edits)
+      ? divided
+      : divided.mul(tableOf('gamma', cells)).add(tableOf('beta', cells))
+    const means = norm.mean({ dim: -1, keepdim: true })
     const tensors = {
-      out: y,
+      out,
       mean,
       var: variance,
       norm,
-      'norm’s mean': norm.mean({ dim: -1, keepdim: true }),
+      'norm’s mean': means,
       'norm’s var': norm.var({ dim: -1, keepdim: true, unbiased: settings.divisor === 'n-1' }),
     }
-    return Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, String(tensor)]))
+    return {
+      texts: Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, String(tensor)])),
+      norm: norm.toArray() as number[][],
+      means: Array.from(means.data),
+    }
   })
 }

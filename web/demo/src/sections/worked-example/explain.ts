@@ -55,7 +55,7 @@ function equation(
   const { operands: texts, equals, result } = calculation(operands, calculate, value)
   const left = `${name} = ${write(texts)}`
   if (Math.abs(value) === Infinity) return `${left} overflows float32, which ends at 3.4·10³⁸.`
-  if (equals === '≈') return `${left}; rounded to float32 on the way it is ${result}`
+  if (equals === '≈') return `${left}; the page computes ${result}`
   // Four decimals do not tell it from 0.
   const tiny = value !== 0 && Math.abs(value) < 5e-5
   return `${left} = ${result}${tiny ? `, in float32 ${power(value.toExponential(4))}` : ''}`

@@ -5,12 +5,14 @@ import { prefersReducedMotion, Tween } from 'svelte/motion'
 import { agreeing, exampleOutputs, INPUTS, PRESETS, SEED } from '../../example.ts'
 import { EPS } from '../../example-slice.ts'
 import { subscript } from '../../numbers.ts'
-import { Rows } from '../../rows.svelte.ts'
-import { between, compute, print } from './compute.ts'
+import { normalize } from '../../norm.ts'
+import { rowsOf, type Rows } from '../../rows.svelte.ts'
+import type { Page } from '../../page.svelte.ts'
+import { between, print, steps } from './compute.ts'
 import { explain, key, type Place } from './explain.ts'
 import type { Settings } from './slice.ts'
 import { STEPS } from './steps.ts'
-import { LOOKS, why } from './words.ts'
+import { LOOKS, torchSays, why } from './words.ts'
 
 export const ID = 'worked-example'
 
@@ -30,7 +32,10 @@ export function cellName(table: 'x' | 'w' | 'g', row: number, col: number): stri
   return row < INPUTS ? `w${col + 1}${row + 1}` : `b${col + 1}`
 }
 
-export class Example extends Rows {
+export class Example {
+  page: Page
+  /** The page's rows. */
+  shared: Rows
   /** The cell that the pointer is on. */
   hovered: Place | null = $state.raw(null)
   /** The cell that has the focus. */
@@ -39,13 +44,12 @@ export class Example extends Rows {
   /** How far the moving dots are on their way, from 0 to 1. */
   #part = new Tween(1, { easing: cubicInOut, duration: STEP_TIME })
 
-  settings: Settings = $derived.by(() => ({ ...this.example, ...this.page.state[ID] }))
-  // Only of what the numbers depend on, so that another step computes nothing.
-  #divisor = $derived(this.settings.divisor)
-  #eps = $derived(this.settings.eps)
-  #norm = $derived({ divisor: this.#divisor, eps: this.#eps })
-  result = $derived.by(() => compute(this.#norm, this.y, this.cells))
-  printed = $derived.by(() => print(this.settings, this.y, this.cells))
+  y = $derived.by(() => this.shared.y)
+  moved = $derived.by(() => this.shared.moved)
+  computed = $derived.by(() => this.shared.computed)
+  settings: Settings = $derived.by(() => ({ ...this.shared.example, ...this.page.state[ID] }))
+  result = $derived.by(() => steps(this.shared.normalized))
+  printed = $derived.by(() => print(this.settings, this.y, this.shared.cells))
   /** How many of PyTorch's 32 printed numbers are here. */
   agreeing = $derived.by(() => {
     const { outputs, scaled } = this.result
@@ -69,8 +73,13 @@ export class Example extends Rows {
   /** The step's rows, on their way from those of the step before. */
   moving = $derived.by(() => {
     const from = this.result[STEPS[Math.max(0, this.index - 1)].rows]
-    return between(from, this.rows, this.#part.current, this.#norm)
+    return between(from, this.rows, this.#part.current, this.shared.norm)
   })
+
+  constructor(page: Page) {
+    this.page = page
+    this.shared = rowsOf(page)
+  }
 
   /** How the pointed number was computed, and the cells it depends on. */
   explained = $derived.by(() => (this.pointed ? explain(this.pointed, this) : null))
@@ -80,10 +89,10 @@ export class Example extends Rows {
   #lit = $derived(new Set(this.#sources.split(';')))
 
   /** A number that can be changed. */
-  at = (table: 'x' | 'w' | 'g', row: number, col: number) => this.cells[cellName(table, row, col)]
+  at = (table: 'x' | 'w' | 'g', row: number, col: number) => this.shared.cells[cellName(table, row, col)]
 
   /** Why a row has no normalized numbers, or lost them; '' if it has. */
-  why = (row: number) => why(row, this.result, this.#eps)
+  why = (row: number) => why(row, this.result, this.settings.eps)
 
   goTo(step: Settings['step']) {
     this.hovered = null
@@ -112,16 +121,20 @@ export class Example extends Rows {
     this.#presets.map(({ name, row }) => ({
       name,
       on: row.every((value, c) => value === this.y[0][c]),
-      choose: () => this.move(0, row),
+      choose: () => this.shared.move(0, row),
     })),
   )
   /** What to look at in the chosen preset. */
   look = $derived.by(() => {
     const chosen = this.#presets.find((_, i) => this.presets[i].on)
     if (!chosen) return ''
-    const { divided } = compute(this.#norm, [chosen.base, chosen.row], this.cells)
-    return LOOKS[chosen.name](divided.values[1], divided.values[0])
+    const [base, row] = [chosen.base, chosen.row].map(
+      (row) => normalize(row, this.shared.norm).divided.values,
+    )
+    return LOOKS[chosen.name](row, base)
   })
+  /** What PyTorch's layer gives for the rows where that is something else; '' where it is the same. */
+  torch = $derived.by(() => torchSays(this.result, this.settings))
 
   /** What differs from PyTorch's example. */
   changes = $derived.by(() => {

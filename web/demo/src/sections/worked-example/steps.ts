@@ -2,7 +2,8 @@
 
 import { OUTPUTS } from '../../example.ts'
 import { cellText } from '../../numbers.ts'
-import { isPlain, type Result } from './compute.ts'
+import { isPlain } from '../../rows.svelte.ts'
+import type { Result } from './compute.ts'
 import type { Settings } from './slice.ts'
 
 export interface Step {
@@ -20,16 +21,7 @@ export interface Step {
   caption: string
 }
 
-/** Says the mean after the subtraction where it is not 0, because float32 is too coarse. */
-function remainder({ centered: { mean } }: Result) {
-  const far = mean.filter((value) => !(Math.abs(value) < 5e-5))
-  return far.length ? ` (here ${far.map((value) => cellText(value)).join(' and ')}: float32 rounds)` : ''
-}
-
-const variances = ({ outputs, divided }: Result) =>
-  divided.variance
-    .map((value, r) => cellText(value) + (outputs.variance[r] === Infinity ? ' (σ² = ∞)' : ''))
-    .join(' and ')
+const variances = ({ divided }: Result) => divided.variance.map((value) => cellText(value)).join(' and ')
 
 export const STEPS: readonly Step[] = [
   {
@@ -47,9 +39,8 @@ export const STEPS: readonly Step[] = [
   {
     name: 'subtract',
     title: 'Subtract it: slide',
-    text: (_, result) =>
-      'Subtract the mean from every number: the row slides until its mean is 0' +
-      `${remainder(result)}. Its spread stays the same.`,
+    text: () =>
+      'Subtract the mean from every number: the row slides until its mean is 0. Its spread stays the same.',
     code: () => 'y - mean',
     rows: 'centered',
     note: 'minus mean',

@@ -2,7 +2,9 @@
 
 import { OUTLIER, OUTPUTS, PRESETS } from '../../example.ts'
 import { cellText } from '../../numbers.ts'
+import type { NormSettings } from '../../norm.ts'
 import type { Result } from './compute.ts'
+import { differ, torchLayerNorm } from './torch.ts'
 
 /** What to look at in each preset, from the row's normalized numbers and those of PyTorch's row. */
 export const LOOKS: Record<keyof typeof PRESETS, (normalized: number[], unchanged: number[]) => string> = {
@@ -26,21 +28,29 @@ export const LOOKS: Record<keyof typeof PRESETS, (normalized: number[], unchange
   },
 }
 
-/** Why a row has no normalized numbers, or lost them; '' if it has. */
-export function why(row: number, { outputs, divided, scaled }: Result, eps: number): string {
+/** Why a row has no normalized numbers; '' if it has. */
+export function why(row: number, { outputs, scaled }: Result, eps: number): string {
   const name = `row ${row + 1}`
-  const variance = outputs.variance[row]
-  if (variance === Infinity && divided.values[row].every((value) => value === 0))
-    return (
-      `The squares of ${name} are beyond 3.4·10³⁸, where float32 ends, so its variance is ∞. Divided by ∞ all ` +
-      'its numbers are 0: the row is lost, and nothing fails.'
-    )
   if (scaled.values[row].every(Number.isFinite)) return ''
-  if (variance !== 0 || eps !== 0)
+  if (outputs.variance[row] !== 0 || eps !== 0)
     return `A number on the way of ${name} is too large: float32 ends at 3.4·10³⁸.`
-  const equal = outputs.values[row].every((value, _, [first]) => value === first)
   return (
-    (equal ? `All numbers of ${name} are equal` : `The squares of ${name} are too small for float32`) +
-    ', so its variance is 0. With ε = 0 the row would be divided by 0. That is what ε is for.'
+    `All numbers of ${name} are equal, so its variance is 0. With ε = 0 the row would be divided by 0. That is ` +
+    'what ε is for.'
   )
+}
+
+/** What PyTorch's layer gives for the rows where that is something else; '' where it is the same. */
+export function torchSays({ outputs, divided }: Result, { divisor, eps }: NormSettings): string {
+  if (divisor !== 'n') return ''
+  return outputs.values
+    .flatMap((row, r) => {
+      const numbers = torchLayerNorm(row, eps)
+      if (!row.every(Number.isFinite) || !differ(numbers, divided.values[r])) return []
+      const given = numbers.every(Number.isNaN)
+        ? 'only nan'
+        : numbers.map((value) => cellText(value)).join(', ')
+      return [`PyTorch’s nn.LayerNorm, which computes in float32, gives ${given} for row ${r + 1}.`]
+    })
+    .join(' ')
 }

@@ -1,0 +1,135 @@
+// The page's story: what the small GPT writes with its norms, and without those that are off. The opening and
+// "A story without it" show it, and the page's switch acts on it.
+
+import { untrack } from 'svelte'
+import { prefersReducedMotion } from 'svelte/motion'
+import recording from 'recording:story'
+import type { Page } from '../page.svelte.ts'
+import slice, { ALL, NORMS, PROMPT, TEMPERATURE } from '../sections/story/slice.ts'
+import type { States } from '../sections/slices.ts'
+import type { Report } from './report.ts'
+import { Writer } from './writer.svelte.ts'
+
+type Settings = States['story']
+
+const PACE = 125 // milliseconds from one word to the next
+/** Words of the recording: those that are there at once, those where the page switches off and on, the last. */
+const WORDS = {
+  first: 4,
+  off: recording.from,
+  on: recording.from + 16,
+  last: recording.with.at - recording.promptLength + 1,
+}
+
+export class Story {
+  page: Page
+  writer = new Writer(recording)
+  /** How many words of the recording are shown. */
+  #typed = $state(WORDS.first)
+  /** Whether the page moves the switch by itself, which it does once. */
+  #shows = $state(false)
+
+  #state = $derived.by(() => this.page.state.story)
+  /** Equal texts, so that no story begins anew where only what is shown changes. */
+  #settings = $derived(JSON.stringify(this.#state))
+  /** Whether the report is the model's; before, it is the recording. */
+  live = $derived.by(() => this.writer.live && !this.#shows)
+  /** The norms that are off, from 1. */
+  off = $derived(ALL.filter((norm) => this.#state.off.includes(norm)))
+  /** The page's switch: whether a norm is on. */
+  on = $derived.by(() =>
+    this.#shows ? this.#typed < WORDS.off || this.#typed >= WORDS.on : this.off.length < NORMS,
+  )
+  /** Whether there is a text to show: the recording has the default settings, and all norms on or all off. */
+  shown = $derived.by(() => {
+    const { off, from } = this.#state
+    const recorded = off.length === 0 || (!this.on && from === recording.from)
+    return this.live || (recorded && this.#settings === JSON.stringify({ ...slice.defaults(), off, from }))
+  })
+  report: Report = $derived.by(() => {
+    if (this.live) return this.writer.report
+    const at = recording.promptLength - 1 + this.#typed
+    const { without } = recording
+    return {
+      ...recording,
+      with: { ...recording.with, at },
+      without: this.on || !without ? null : { ...without, at },
+    }
+  })
+  /** How many words were written. */
+  words = $derived.by(() => Math.max(0, this.report.with.at - this.report.promptLength + 1))
+  /** Where the texts are, for a link that leads to the same texts. */
+  place = $derived.by(() =>
+    this.live
+      ? { seed: this.report.seed, from: this.report.with.ended ? 0 : this.words }
+      : { seed: this.#state.seed, from: this.#state.from },
+  )
+
+  constructor(page: Page) {
+    this.page = page
+    $effect.root(() => {
+      $effect(() => this.#write())
+      $effect(() => this.#type())
+    })
+  }
+
+  /** Gives the writer the settings. */
+  #write() {
+    const settings = JSON.parse(this.#settings) as Settings
+    const still = prefersReducedMotion.current
+    const off = ALL.map((norm) => settings.off.includes(norm))
+    untrack(() => {
+      this.writer.play(this.writer.wanted && !still)
+      // The text goes on from the recording, which is shown until the model is there.
+      const words = () => (still ? Infinity : this.writer.live ? 0 : this.#typed)
+      void this.writer.set({ ...settings, prompt: PROMPT, temperature: TEMPERATURE, off }, words)
+    })
+  }
+
+  /** Shows the recording word by word, until the model writes. */
+  #type() {
+    if (prefersReducedMotion.current) this.#typed = WORDS.last
+    if (this.live || this.#typed >= WORDS.last) return
+    const timer = setInterval(() => {
+      if (this.writer.seen) this.#typed++
+      if (this.#shows && this.#typed >= WORDS.on) void this.#stopShow()
+    }, PACE)
+    return () => clearInterval(timer)
+  }
+
+  /** Moves the switch: off and on again. Not where the reader wants no motion, or a link has other settings. */
+  show() {
+    if (prefersReducedMotion.current || this.live || this.#settings !== JSON.stringify(slice.defaults()))
+      return
+    this.#shows = true
+    this.writer.hold(true)
+  }
+
+  /** The model goes on where the recording is. */
+  async #stopShow() {
+    await this.writer.catchUp(this.#typed)
+    this.#shows = false
+    this.writer.hold(false)
+  }
+
+  /** Moves the page's switch. */
+  switchTo(on: boolean) {
+    if (this.#shows) void this.#stopShow()
+    this.turn({ off: on ? [] : ALL, replacement: 'nothing' })
+  }
+
+  /** Changes which norms are on. Both texts part at the word that is being written. */
+  turn(changes: Partial<Settings>) {
+    this.page.edit('story', { ...this.place, ...changes })
+    if (!prefersReducedMotion.current) this.writer.play(true)
+  }
+}
+
+const stories: WeakMap<Page, Story> = new WeakMap()
+
+/** The page's story: one for all sections. */
+export function storyOf(page: Page): Story {
+  const story = stories.get(page) ?? new Story(page)
+  stories.set(page, story)
+  return story
+}
