@@ -7,7 +7,7 @@ import { load } from 'gpt-layers'
 import { exampleOutputs } from '../../build/demo/example.js'
 import { golden } from '../lib/support.js'
 import { record } from '../../web/demo/recordings.js'
-import { click, dragByFinger, drawn, focus, get, hold, hover, near, newPage, press } from './browser.js'
+import { click, dragByFinger, drawn, focus, hold, hover, near, newPage, press } from './browser.js'
 import { reach, test, text, useSite, waitInPage } from './browser.js'
 import { countKernels, kernels } from './kernels.js'
 
@@ -25,7 +25,6 @@ const ALONE = '?embed=opening'
 const STILL = { features: { 'prefers-reduced-motion': 'reduce' } }
 
 const SWITCH = '#opening [role="switch"]'
-const moved = (/** @type {Page} */ page) => page.waitForSelector('#opening .hero[aria-busy="false"]')
 /** Mean and variance at the ends of the rows. @param {Page} page */
 const stats = (page) =>
   page.$$eval('#opening .number', (all) => all.map((one) => one.textContent?.replace('−', '-')).join(' '))
