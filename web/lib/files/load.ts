@@ -3,11 +3,11 @@
 import type { TensorInfo } from './names.ts'
 import type { Reading, RowWriter, TensorFile } from './reading.ts'
 import { checkCount, named } from '../check.ts'
-import { GptLayersError, messageOf, withName } from '../errors.ts'
+import { fail, GptLayersError, messageOf, withName } from '../errors.ts'
 import { scoped } from '../runtime/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { checkBytes } from '../typed.ts'
-import { notSafetensors, readSafetensors } from './safetensors.ts'
+import { readSafetensors } from './safetensors.ts'
 
 /**
  * Reads the tensors of a safetensors file. `layer.loadStateDict` takes them.
@@ -30,7 +30,8 @@ export const loadSafetensors = /* @__PURE__ */ named(
     const input = new BytesInput(bytes)
     const file = input.run(readSafetensors('bytes'))
     if (input.length === file.byteLength) return newTensors(input, file)
-    throw notSafetensors('bytes', `${input.length} bytes instead of ${file.byteLength}`)
+    const problem = `${input.length} bytes instead of ${file.byteLength}`
+    throw fail('VALUE', 'bytes', 'be a safetensors file', problem)
   },
 )
 

@@ -8,7 +8,7 @@
 import { describe, shortName } from '../check.ts'
 import { type GptLayersError, fail } from '../errors.ts'
 import { bytesOf } from './dtypes.ts'
-import { type Reading, areCounts, isCount } from './reading.ts'
+import { type Cursor, type Reading, areCounts, isCount } from './reading.ts'
 
 /** The dtypes of the storages, by PyTorch's names of them. */
 const STORAGES: Readonly<Record<string, string>> = {
@@ -105,13 +105,8 @@ export function words(value: unknown): string {
   return value instanceof TensorView ? 'a tensor' : describe(value)
 }
 
-export const damaged = (what: string, problem: string): GptLayersError =>
-  fail('VALUE', what, 'be a file of torch.save', problem)
-
 export const isTorchScript = (what: string): GptLayersError =>
   fail('UNSUPPORTED', what, 'have a state dict: save model.state_dict()', 'TorchScript')
-
-export type Exactly = (bytes: number) => Reading<Uint8Array>
 
 export const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
   new DataView(buffer, byteOffset, byteLength)
@@ -120,151 +115,119 @@ export const textOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes.slic
 export const tooLong = (what: string) =>
   fail('UNSUPPORTED', what, 'be a file of at most 4 GB', 'a longer one')
 
+/** An instruction: its argument, if any, and what it does. */
+interface Instruction {
+  /** the bytes of the argument */
+  fixed?: number
+  /** the bytes of the argument's length, which comes before it */
+  counted?: number
+  decode?: (bytes: Uint8Array) => unknown
+  /** the lines of text that are the argument */
+  lines?: number
+  /** @param argument what `decode` returns, or the lines */
+  run: (pickle: Pickle, argument: any) => unknown
+}
+
+const push: Instruction['run'] = (pickle, value) => pickle.push(value)
+const put: Instruction['run'] = (pickle, at) => pickle.put(at)
+const get: Instruction['run'] = (pickle, at) => pickle.get(at)
+
+/** By the byte that stands for each in a pickle. */
+const INSTRUCTIONS: Readonly<Record<string, Instruction>> = {
+  '\x80': { fixed: 1, decode: uint, run: (pickle, protocol) => pickle.checkProtocol(protocol) },
+  '\x95': { fixed: 8, run: () => {} }, // a frame
+  '(': { run: (pickle) => pickle.mark() },
+  0: { run: (pickle) => pickle.pop() },
+  N: { run: (pickle) => pickle.push(null) },
+  '\x88': { run: (pickle) => pickle.push(true) },
+  '\x89': { run: (pickle) => pickle.push(false) },
+  K: { fixed: 1, decode: uint, run: push },
+  M: { fixed: 2, decode: uint, run: push },
+  J: { fixed: 4, decode: integer, run: push },
+  '\x8a': { counted: 1, decode: integer, run: push },
+  I: { lines: 1, run: (pickle, [line]) => pickle.pushNumber(line) },
+  L: { lines: 1, run: (pickle, [line]) => pickle.pushNumber(line) },
+  G: { fixed: 8, decode: (bytes) => viewOf(bytes).getFloat64(0), run: push },
+  X: { counted: 4, decode: textOf, run: push },
+  '\x8c': { counted: 1, decode: textOf, run: push },
+  B: { counted: 4, decode: bytesFrom, run: push },
+  C: { counted: 1, decode: bytesFrom, run: push },
+  '\x96': { counted: 8, decode: bytesFrom, run: push },
+  ')': { run: (pickle) => pickle.pushTuple([]) },
+  '\x85': { run: (pickle) => pickle.pushTuple(pickle.popMany(1)) },
+  '\x86': { run: (pickle) => pickle.pushTuple(pickle.popMany(2)) },
+  '\x87': { run: (pickle) => pickle.pushTuple(pickle.popMany(3)) },
+  t: { run: (pickle) => pickle.pushTuple(pickle.popGroup()) },
+  '\x91': { run: (pickle) => pickle.pushTuple(pickle.popGroup()) }, // a frozenset
+  ']': { run: (pickle) => pickle.push([]) },
+  '\x8f': { run: (pickle) => pickle.push([]) }, // a set
+  a: { run: (pickle) => pickle.append(pickle.popMany(1)) },
+  e: { run: (pickle) => pickle.append(pickle.popGroup()) },
+  '\x90': { run: (pickle) => pickle.append(pickle.popGroup()) }, // to a set
+  '}': { run: (pickle) => pickle.push(new Map()) },
+  s: { run: (pickle) => pickle.setItems(pickle.popMany(2)) },
+  u: { run: (pickle) => pickle.setItems(pickle.popGroup()) },
+  q: { fixed: 1, decode: uint, run: put },
+  r: { fixed: 4, decode: uint, run: put },
+  '\x94': { run: (pickle) => pickle.put(pickle.memo.size) },
+  h: { fixed: 1, decode: uint, run: get },
+  j: { fixed: 4, decode: uint, run: get },
+  c: { lines: 2, run: (pickle, names) => pickle.pushGlobal(names) },
+  '\x93': { run: (pickle) => pickle.pushGlobal(pickle.popMany(2)) },
+  Q: { run: (pickle) => pickle.pushStorage(pickle.pop()) },
+  R: { run: (pickle) => pickle.call(pickle.popMany(2)) },
+  '\x81': { run: (pickle) => pickle.call(pickle.popMany(2)) },
+  '\x92': { run: (pickle) => pickle.call(pickle.popMany(3)) }, // with named arguments
+  b: { run: (pickle) => pickle.setAttributes(pickle.pop()) },
+}
+
+/** The bytes of instructions of protocol 0 that are not read. */
+const OLD = 'FPSVdgilp'
+
 /** The machine that a pickle is a program for. */
 export class Pickle {
-  #what
-  #exactly
+  #cursor
   #stack: unknown[] = []
   /** Where in the stack a group of values begins. */
   #marks: number[] = []
-  #memo: Map<number, unknown> = new Map()
+  readonly memo: Map<number, unknown> = new Map()
   #storages: Map<string, Storage> = new Map()
   #bytes = 0
 
-  constructor(what: string, exactly: Exactly) {
-    this.#what = what
-    this.#exactly = exactly
+  constructor(cursor: Cursor) {
+    this.#cursor = cursor
   }
 
   *read(): Reading<{ root: unknown; storages: Map<string, Storage> }> {
     for (let steps = 0; steps < MAX_STEPS; steps++) {
       const code = String.fromCharCode(...(yield* this.#take(1)))
-      if (code === '.') return { root: this.#pop(), storages: this.#storages }
-      yield* this.#run(code)
+      if (code === '.') return { root: this.pop(), storages: this.#storages }
+      if (!Object.hasOwn(INSTRUCTIONS, code)) {
+        const old = ' of protocol 0, which torch.load does not read either: save with protocol 2'
+        const hex = code.charCodeAt(0).toString(16)
+        throw this.#damaged(`the pickle opcode 0x${hex}${OLD.includes(code) ? old : ''}`)
+      }
+      const instruction = INSTRUCTIONS[code]
+      instruction.run(this, yield* this.#argument(instruction))
     }
     throw this.#damaged(`a pickle of more than ${MAX_STEPS} instructions`)
   }
 
-  /** Runs an instruction. */
-  *#run(code: string): Reading<void> {
-    switch (code) {
-      case '\x80': {
-        const protocol = yield* this.#uint(1)
-        if (protocol > 5) throw this.#damaged(`pickle protocol ${protocol}`)
-        return
-      }
-      case '\x95': // frame
-        return void (yield* this.#take(8))
-      case '(':
-        return void this.#marks.push(this.#stack.length)
-      case '0':
-        return void this.#pop()
-      case 'N':
-        return this.#push(null)
-      case '\x88':
-        return this.#push(true)
-      case '\x89':
-        return this.#push(false)
-      case 'K':
-        return this.#push(yield* this.#uint(1))
-      case 'M':
-        return this.#push(yield* this.#uint(2))
-      case 'J':
-        return this.#push(integer(yield* this.#take(4)))
-      case '\x8a':
-        return this.#push(integer(yield* this.#take(yield* this.#uint(1))))
-      case 'I':
-      case 'L':
-        return this.#push(this.#number(yield* this.#line()))
-      case 'G':
-        return this.#push(viewOf(yield* this.#take(8)).getFloat64(0))
-      case 'X':
-        return this.#push(textOf(yield* this.#take(yield* this.#uint(4))))
-      case '\x8c':
-        return this.#push(textOf(yield* this.#take(yield* this.#uint(1))))
-      case 'B':
-        return this.#push(bytesFrom(yield* this.#take(yield* this.#uint(4))))
-      case 'C':
-        return this.#push(bytesFrom(yield* this.#take(yield* this.#uint(1))))
-      case '\x96':
-        return this.#push(bytesFrom(yield* this.#take(yield* this.#uint(8))))
-      case ')':
-        return this.#push(Object.freeze([]))
-      case '\x85':
-        return this.#push(Object.freeze(this.#popMany(1)))
-      case '\x86':
-        return this.#push(Object.freeze(this.#popMany(2)))
-      case '\x87':
-        return this.#push(Object.freeze(this.#popMany(3)))
-      case 't':
-      case '\x91': // a frozenset
-        return this.#push(Object.freeze(this.#popGroup()))
-      case ']':
-      case '\x8f': // a set
-        return this.#push([])
-      case 'a':
-        return this.#append(this.#popMany(1))
-      case 'e':
-      case '\x90': // of a set
-        return this.#append(this.#popGroup())
-      case '}':
-        return this.#push(new Map())
-      case 's':
-        return this.#setItems(this.#popMany(2))
-      case 'u':
-        return this.#setItems(this.#popGroup())
-      case 'q':
-        return this.#put(yield* this.#uint(1))
-      case 'r':
-        return this.#put(yield* this.#uint(4))
-      case '\x94':
-        return this.#put(this.#memo.size)
-      case 'h':
-        return this.#get(yield* this.#uint(1))
-      case 'j':
-        return this.#get(yield* this.#uint(4))
-      case 'c':
-        return this.#global(yield* this.#line(), yield* this.#line())
-      case '\x93': {
-        const [module, name] = this.#popMany(2)
-        return this.#global(module, name)
-      }
-      case 'Q':
-        return this.#push(this.#storage(this.#pop()))
-      case 'R':
-      case '\x81':
-        return this.#push(this.#make(this.#popMany(2)))
-      case '\x92': // with named arguments
-        return this.#push(this.#make(this.#popMany(3)))
-      case 'b': {
-        const attributes = this.#pop()
-        const object = this.#top()
-        if (object instanceof Opaque) return void object.parts.push(attributes)
-        if (object instanceof Map) return // an OrderedDict's, such as _metadata
-        throw this.#damaged(`attributes of ${words(object)}`)
-      }
-      default: {
-        const opcode = `the pickle opcode 0x${code.charCodeAt(0).toString(16)}`
-        if (!'FPSVdgilp'.includes(code)) throw this.#damaged(opcode)
-        throw this.#damaged(
-          `${opcode} of protocol 0, which torch.load does not read either: save with protocol 2`,
-        )
-      }
-    }
+  *#argument({ fixed, counted, decode, lines }: Instruction): Reading<unknown> {
+    if (lines) return [yield* this.#line(), lines > 1 ? yield* this.#line() : '']
+    if (!fixed && !counted) return undefined
+    const bytes = yield* this.#take(counted ? uint(yield* this.#take(counted)) : (fixed ?? 0))
+    return decode?.(bytes)
   }
 
   #damaged(problem: string): GptLayersError {
-    return damaged(this.#what, problem)
+    return this.#cursor.damaged(problem)
   }
 
   *#take(bytes: number): Reading<Uint8Array> {
     this.#bytes += bytes
     if (this.#bytes > MAX_PICKLE) throw this.#damaged(`a pickle of more than ${MAX_PICKLE} bytes`)
-    return yield* this.#exactly(bytes)
-  }
-
-  *#uint(bytes: number): Reading<number> {
-    return (yield* this.#take(bytes)).reduceRight((value, byte) => 256 * value + byte, 0)
+    return yield* this.#cursor.read(bytes)
   }
 
   *#line(): Reading<string> {
@@ -277,15 +240,27 @@ export class Pickle {
     }
   }
 
-  /** @param line of protocol 1: 01 is true, 5 and 5L are 5 */
-  #number(line: string): number | boolean {
-    if (line === '00' || line === '01') return line === '01'
-    if (/^-?\d+L?$/.test(line)) return parseInt(line, 10)
-    throw this.#damaged(`the number ${describe(line)}`)
+  checkProtocol(protocol: number): void {
+    if (protocol > 5) throw this.#damaged(`pickle protocol ${protocol}`)
   }
 
-  #push(value: unknown): void {
+  mark(): void {
+    this.#marks.push(this.#stack.length)
+  }
+
+  push(value: unknown): void {
     this.#stack.push(value)
+  }
+
+  /** A tuple is frozen, so that the pickle cannot change it after it was checked. */
+  pushTuple(values: unknown[]): void {
+    this.push(Object.freeze(values))
+  }
+
+  /** @param line of protocol 1: 01 is true, 5 and 5L are 5 */
+  pushNumber(line: string): void {
+    if (!/^-?\d+L?$/.test(line)) throw this.#damaged(`the number ${describe(line)}`)
+    this.push(line === '00' || line === '01' ? line === '01' : parseInt(line, 10))
   }
 
   #top(): unknown {
@@ -293,41 +268,41 @@ export class Pickle {
     throw this.#damaged('a pickle that takes what is not there')
   }
 
-  #pop(): unknown {
+  pop(): unknown {
     const value = this.#top()
     this.#stack.pop()
     return value
   }
 
-  #popMany(count: number): unknown[] {
-    return Array.from({ length: count }, () => this.#pop()).reverse()
+  popMany(count: number): unknown[] {
+    return Array.from({ length: count }, () => this.pop()).reverse()
   }
 
-  #popGroup(): unknown[] {
+  popGroup(): unknown[] {
     const mark = this.#marks.pop()
     if (mark === undefined) throw this.#damaged('a pickle that takes what is not there')
     return this.#stack.splice(mark)
   }
 
-  #put(at: number): void {
+  put(at: number): void {
     if (at > MAX_STEPS) throw this.#damaged(`a value at ${at} of the memo`)
-    this.#memo.set(at, this.#top())
+    this.memo.set(at, this.#top())
   }
 
-  #get(at: number): void {
-    if (!this.#memo.has(at))
+  get(at: number): void {
+    if (!this.memo.has(at))
       throw this.#damaged(`a pickle that takes value ${at} of the memo, which is not there`)
-    this.#push(this.#memo.get(at))
+    this.push(this.memo.get(at))
   }
 
-  #append(values: unknown[]): void {
+  append(values: unknown[]): void {
     const top = this.#top()
     const list = top instanceof Opaque ? top.parts : top
     if (!Array.isArray(list) || Object.isFrozen(list)) throw this.#damaged('elements of what is no list')
     for (const value of values) list.push(value)
   }
 
-  #setItems(values: unknown[]): void {
+  setItems(values: unknown[]): void {
     const top = this.#top()
     const dict = top instanceof Opaque ? new Map() : top
     if (!(dict instanceof Map) || values.length % 2) throw this.#damaged('items of what is no dict')
@@ -343,41 +318,47 @@ export class Pickle {
     if (top instanceof Opaque) top.parts.push(dict)
   }
 
-  #global(module: unknown, name: unknown): void {
-    const full = [module, name].map((part) =>
-      typeof part === 'string' && part.length <= MAX_LINE ? part : '?',
-    )
-    if (full[0].startsWith('__torch__')) throw isTorchScript(this.#what)
-    this.#push(new Global(full.join('.')))
+  setAttributes(attributes: unknown): void {
+    const object = this.#top()
+    if (object instanceof Opaque) object.parts.push(attributes)
+    else if (!(object instanceof Map)) throw this.#damaged(`attributes of ${words(object)}`)
+    // Those of an OrderedDict, such as _metadata, are left out.
+  }
+
+  /** @param names of a module, and of what is in it */
+  pushGlobal(names: unknown[]): void {
+    const full = names.map((part) => (typeof part === 'string' && part.length <= MAX_LINE ? part : '?'))
+    if (full[0].startsWith('__torch__')) throw isTorchScript(this.#cursor.what)
+    this.push(new Global(full.join('.')))
   }
 
   /** @param parts what is called, and its arguments */
-  #make(parts: unknown[]): unknown {
+  call(parts: unknown[]): void {
     const [called, args] = parts
     if (!(called instanceof Global || called instanceof Opaque) || !Array.isArray(args)) {
       throw this.#damaged(`a call of ${words(called)}`)
     }
     const name = called instanceof Global ? called.name : ''
     const make = Object.hasOwn(MAKERS, name) ? MAKERS[name] : null
-    if (!make && !name.startsWith('torch._utils._rebuild_')) return new Opaque(called.name, parts)
-    const made = make?.(args) ?? null
-    if (made !== null) return made
-    throw this.#damaged(`${name}(${args.slice(0, 4).map(words).join(', ')})`)
+    const isKnown = make || name.startsWith('torch._utils._rebuild_')
+    const made = isKnown ? (make?.(args) ?? null) : new Opaque(called.name, parts)
+    if (made === null) throw this.#damaged(`${name}(${args.slice(0, 4).map(words).join(', ')})`)
+    this.push(made)
   }
 
   /** @param id ('storage', torch.FloatStorage, key, device, length) */
-  #storage(id: unknown): Storage {
+  pushStorage(id: unknown): void {
     const [kind, type, key, , length] = Array.isArray(id) ? id : []
     const dtype = type instanceof Global ? storageDtype(type.name) : null
     if (kind !== 'storage' || typeof key !== 'string' || dtype === null || !isCount(length)) {
       throw this.#damaged(`${words(type)}, a storage of ${words(length)} values`)
     }
-    if (bytesOf(dtype, [length]) > 2 ** 32) throw tooLong(this.#what)
+    if (bytesOf(dtype, [length]) > 2 ** 32) throw tooLong(this.#cursor.what)
     const known = this.#storages.get(key) ?? new Storage(key, dtype, length)
     if (known.dtype !== dtype || known.length !== length)
       throw this.#damaged(`two descriptions of storage ${describe(key)}`)
     this.#storages.set(key, known)
-    return known
+    this.push(known)
   }
 }
 
@@ -388,7 +369,14 @@ function storageDtype(name: string): string | null {
 }
 
 /** Bytes, such as the numbers of a NumPy array, are not kept: no tensor needs them. */
-const bytesFrom = (bytes: Uint8Array) => new Opaque(`bytes of length ${bytes.length}`, [])
+function bytesFrom({ length }: Uint8Array): Opaque {
+  return new Opaque(`bytes of length ${length}`, [])
+}
+
+/** @param bytes little-endian */
+function uint(bytes: Uint8Array): number {
+  return bytes.reduceRight((value, byte) => 256 * value + byte, 0)
+}
 
 /** @param bytes little-endian, with a sign */
 function integer(bytes: Uint8Array): number {

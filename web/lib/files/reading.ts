@@ -2,7 +2,7 @@
 
 import type { TensorInfo } from './names.ts'
 import { MAX_AXES } from '../check.ts'
-import { GptLayersError } from '../errors.ts'
+import { fail, GptLayersError } from '../errors.ts'
 import { sizeOf } from '../tensor/shape.ts'
 import type { Bytes } from '../typed.ts'
 import { bytesOf, toFloat32, toInt8 } from './dtypes.ts'
@@ -85,19 +85,20 @@ export const asMatrix = (shape: readonly number[]): readonly number[] =>
 /**
  * Reads the values of a tensor, which come next, some rows at a time.
  *
- * @param read gives exactly so many bytes
+ * @param missing the words for a file that ends before
  */
 export function* readRows(
   { name, dtype, shape }: TensorInfo,
   { alignment, takesInt8, write }: RowWriter,
-  read: (bytes: number) => Reading<Uint8Array>,
+  cursor: Cursor,
+  missing?: string,
 ): Reading<void> {
   const [count, cols] = asMatrix(shape)
   if (cols === 0) return
   const most = rowsAtOnce(cols, alignment)
   for (let first = 0; first < count; first += most) {
     const rows = Math.min(most, count - first)
-    const bytes = yield* read(bytesOf(dtype, [rows, cols]))
+    const bytes = yield* cursor.read(bytesOf(dtype, [rows, cols]), missing)
     write(takesInt8 && dtype === 'I8' ? toInt8(bytes) : toFloat32(name, dtype, bytes), first, rows)
   }
 }
@@ -105,8 +106,35 @@ export function* readRows(
 /** The bytes that are skipped at once. */
 const SKIP = 2 ** 22
 
-export function* skip(bytes: number, read: (bytes: number) => Reading<Uint8Array>): Reading<void> {
-  for (let left = bytes; left > 0; left -= SKIP) yield* read(Math.min(left, SKIP))
+/** Where a reader is in its file. */
+export class Cursor {
+  /** the argument that is the file, for errors */
+  readonly what: string
+  #kind
+  /** the next byte */
+  at = 0
+
+  /** @param kind such as 'a safetensors file' */
+  constructor(what: string, kind: string) {
+    this.what = what
+    this.#kind = kind
+  }
+
+  damaged(problem: string, cause?: unknown): GptLayersError {
+    return fail('VALUE', this.what, `be ${this.#kind}`, problem, cause)
+  }
+
+  /** @param missing the words for a file that ends before */
+  *read(bytes: number, missing: string = ', which are not all of it'): Reading<Uint8Array> {
+    const part = yield bytes
+    this.at += part.length
+    if (part.length === bytes) return part
+    throw this.damaged(`${this.at} bytes${missing}`)
+  }
+
+  *skip(bytes: number, missing?: string): Reading<void> {
+    for (let left = bytes; left > 0; left -= SKIP) yield* this.read(Math.min(left, SKIP), missing)
+  }
 }
 
 export function newBytes(length: number): Bytes {

@@ -36,11 +36,11 @@ import {
   type Reading,
   type TensorFile,
   areCounts,
+  Cursor,
   kindOf,
   MAX_TENSORS,
   newBytes,
   readRows,
-  skip,
 } from './reading.ts'
 
 /** What the header has under this name is no tensor. */
@@ -145,58 +145,52 @@ export function floatEntry(
  *   than those above
  */
 export function* readSafetensors(what: string): Reading<TensorFile> {
+  const cursor = new Cursor(what, 'a safetensors file')
   const prefix = (yield PREFIX_BYTES).slice()
-  const start = headerEnd(what, prefix)
+  const start = headerEnd(cursor, prefix)
   const header = newBytes(start)
   header.set(prefix.subarray(0, start))
+  cursor.at = prefix.length
   if (start > prefix.length) {
-    const rest = yield start - prefix.length
-    header.set(rest, prefix.length)
-    const length = prefix.length + rest.length
-    if (length < start) throw notSafetensors(what, `${length} bytes, with a header that ends at ${start}`)
+    header.set(
+      yield* cursor.read(start - prefix.length, `, with a header that ends at ${start}`),
+      prefix.length,
+    )
   }
-  const { tensors, dataBytes, metadata } = parseHeader(what, header.subarray(LENGTH_BYTES))
+  const { tensors, dataBytes, metadata } = parseHeader(cursor, header.subarray(LENGTH_BYTES))
   const byteLength = start + dataBytes
-  let at = start
-  function* exactly(bytes: number): Reading<Uint8Array> {
-    const got = yield bytes
-    at += got.length
-    if (got.length === bytes) return got
-    throw notSafetensors(what, `${at} bytes instead of ${byteLength}`)
-  }
+  const missing = ` instead of ${byteLength}`
   return {
     tensors,
     stated: metadata,
     byteLength,
     *read(writerOf) {
-      at = start
-      if (prefix.length > start) throw notSafetensors(what, `more than ${start} bytes`)
+      if (prefix.length > start) throw cursor.damaged(`more than ${start} bytes`)
       for (const tensor of tensors) {
         const writer = writerOf(tensor)
-        if (writer) yield* readRows(tensor, writer, exactly)
-        else yield* skip(bytesOf(tensor.dtype, tensor.shape), exactly)
+        if (writer) yield* readRows(tensor, writer, cursor, missing)
+        else yield* cursor.skip(bytesOf(tensor.dtype, tensor.shape), missing)
       }
-      if ((yield 1).length > 0) throw notSafetensors(what, `more than ${byteLength} bytes`)
+      if ((yield 1).length > 0) throw cursor.damaged(`more than ${byteLength} bytes`)
     },
   }
 }
 
 /**
- * @param what the argument that is the file
  * @param prefix its first PREFIX_BYTES bytes, or all where it has less
  * @returns where the header ends
  */
-function headerEnd(what: string, prefix: Uint8Array): number {
-  if (prefix.length < LENGTH_BYTES) throw notSafetensors(what, `${prefix.length} bytes`)
+function headerEnd(cursor: Cursor, prefix: Uint8Array): number {
+  if (prefix.length < LENGTH_BYTES) throw cursor.damaged(`${prefix.length} bytes`)
   if (prefix[LENGTH_BYTES] !== '{'.charCodeAt(0)) {
     const kind = kindOf(prefix) // a safetensors file may begin as another, with the length of its header
-    if (kind !== undefined) throw notSafetensors(what, kind)
+    if (kind !== undefined) throw cursor.damaged(kind)
   }
   const headerBytes = prefix.subarray(0, LENGTH_BYTES).reduceRight((n, byte) => 256n * n + BigInt(byte), 0n)
   if (headerBytes <= MAX_HEADER) return LENGTH_BYTES + Number(headerBytes)
   const text = printable(prefix)
-  if (text.length >= LENGTH_BYTES) throw notSafetensors(what, `one that starts with ${describe(text)}`)
-  throw notSafetensors(what, `a header of ${headerBytes} bytes, more than ${MAX_HEADER}`)
+  if (text.length >= LENGTH_BYTES) throw cursor.damaged(`one that starts with ${describe(text)}`)
+  throw cursor.damaged(`a header of ${headerBytes} bytes, more than ${MAX_HEADER}`)
 }
 
 /** The text with which a file begins, such as a page of HTML. */
@@ -217,39 +211,38 @@ interface Entry extends TensorInfo {
  * What the header says. Of two tensors with one name the last counts, as in JSON.parse: the
  * data of the other would be a gap, which is refused.
  *
- * @param what the argument that is the file, for errors
  * @param bytes JSON in UTF-8
  */
-function parseHeader(what: string, bytes: Uint8Array) {
-  const { [METADATA_NAME]: given, ...infos } = parse(what, bytes)
+function parseHeader(cursor: Cursor, bytes: Uint8Array) {
+  const { [METADATA_NAME]: given, ...infos } = parse(cursor, bytes)
   const metadata = given ?? {} // Python's safetensors reads null, too
   const names = Object.keys(infos)
   if (names.length > MAX_TENSORS) {
-    throw notSafetensors(what, `a header with ${names.length} names, more than ${MAX_TENSORS}`)
+    throw cursor.damaged(`a header with ${names.length} names, more than ${MAX_TENSORS}`)
   }
-  if (!isStrings(metadata)) throw notSafetensors(what, `${METADATA_NAME} that is not an object of strings`)
-  const tensors = names.map((name) => checkInfo(what, name, infos[name]))
+  if (!isStrings(metadata)) throw cursor.damaged(`${METADATA_NAME} that is not an object of strings`)
+  const tensors = names.map((name) => checkInfo(cursor, name, infos[name]))
   tensors.sort((a, b) => a.begin - b.begin || a.end - b.end)
   let dataBytes = 0
   for (const { name, begin, end } of tensors) {
     if (begin !== dataBytes) {
-      throw notSafetensors(what, `${describe(name)} at byte ${begin} of the data instead of ${dataBytes}`)
+      throw cursor.damaged(`${describe(name)} at byte ${begin} of the data instead of ${dataBytes}`)
     }
     dataBytes = end
   }
   return { tensors, dataBytes, metadata }
 }
 
-function parse(what: string, bytes: Uint8Array): Record<string, unknown> {
-  if (bytes[0] !== '{'.charCodeAt(0)) throw notSafetensors(what, 'a header that does not begin with {')
-  if (bytes.at(-1) === 0) throw notSafetensors(what, 'a header that is padded with NUL instead of spaces')
+function parse(cursor: Cursor, bytes: Uint8Array): Record<string, unknown> {
+  if (bytes[0] !== '{'.charCodeAt(0)) throw cursor.damaged('a header that does not begin with {')
+  if (bytes.at(-1) === 0) throw cursor.damaged('a header that is padded with NUL instead of spaces')
   try {
     // A copy: browsers do not decode shared memory.
     return JSON.parse(
       new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(new Uint8Array(bytes)),
     )
   } catch (cause) {
-    throw notSafetensors(what, 'a header that is not JSON in UTF-8', cause)
+    throw cursor.damaged('a header that is not JSON in UTF-8', cause)
   }
 }
 
@@ -259,27 +252,23 @@ const isStrings = (value: unknown): value is Record<string, string> =>
   !Array.isArray(value) &&
   Object.values(value).every((text) => typeof text === 'string')
 
-/** @param what the argument that is the file */
-export const notSafetensors = (what: string, problem: string, cause?: unknown) =>
-  fail('VALUE', what, 'be a safetensors file', problem, cause)
-
-function checkInfo(what: string, name: string, info: unknown): Entry {
+function checkInfo(cursor: Cursor, name: string, info: unknown): Entry {
   const { dtype, shape, data_offsets: offsets }: Record<string, unknown> = Object(info)
   const tensor = describe(name)
-  if (typeof dtype !== 'string') throw notSafetensors(what, `${tensor} with dtype ${describe(dtype)}`)
+  if (typeof dtype !== 'string') throw cursor.damaged(`${tensor} with dtype ${describe(dtype)}`)
   if (!Object.hasOwn(DTYPES, dtype)) {
     const known = Object.keys(DTYPES).join(', ')
     throw fail('UNSUPPORTED', tensor, `have a dtype among ${known}`, describe(dtype))
   }
-  if (!areCounts(shape)) throw notSafetensors(what, `${tensor} of shape ${describe(shape)}`)
+  if (!areCounts(shape)) throw cursor.damaged(`${tensor} of shape ${describe(shape)}`)
   if (!areCounts(offsets) || offsets.length !== 2) {
-    throw notSafetensors(what, `${tensor} at offsets ${describe(offsets)}`)
+    throw cursor.damaged(`${tensor} at offsets ${describe(offsets)}`)
   }
   const [begin, end] = offsets
   const size = bytesOf(dtype, shape)
   if (end - begin !== size) {
     const problem = `${dtype} of shape [${shape.join(', ')}], in ${end - begin} bytes instead of ${size}`
-    throw notSafetensors(what, `${tensor}, ${problem}`)
+    throw cursor.damaged(`${tensor}, ${problem}`)
   }
   return { name, dtype, shape, begin, end }
 }
