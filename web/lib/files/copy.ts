@@ -2,7 +2,7 @@
 
 import type { Memory } from '../runtime/memory.ts'
 import { checkSameShape, shortName } from '../check.ts'
-import { fail, GptLayersError } from '../errors.ts'
+import { type GptLayersError, fail } from '../errors.ts'
 import { heap } from '../runtime/runtime.ts'
 import { checkTensor } from '../tensor/check.ts'
 import {
@@ -330,10 +330,8 @@ function groupSizeOf(weight: TensorInfo, scale: TensorInfo): number {
   const name = shortName(weight.name)
   const dtypes = `${weight.dtype} and ${scale.dtype}`
   // The tensors of loadSafetensors are float32, whatever the file has.
-  if (dtypes !== 'I8 and F32' && dtypes !== 'F32 and F32') {
-    const expected = `${name} and ${name}_scale should be I8 and F32`
-    throw new GptLayersError('VALUE', `${expected}, got ${dtypes}`)
-  }
+  if (dtypes !== 'I8 and F32' && dtypes !== 'F32 and F32')
+    throw fail('VALUE', `${name} and ${name}_scale`, 'be I8 and F32', dtypes)
   const [outputs, inputs] = weight.shape
   const [rows, groups] = scale.shape
   const length = scale.shape.length === 2 && rows === outputs ? groupLength(inputs, groups) : 0

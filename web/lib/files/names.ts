@@ -17,7 +17,6 @@ type Part = 0 | 1 | 2
  * | beside | only where our layer has this tensor or layer, too |
  * | weight | how the file has a matrix: `[out, in]`, as nn.Linear; `c_attn`: as the shape of c_attn says |
  * | part | the tensor is this part of ours |
- * | writes | `saveSafetensors` with these `names` writes theirs for ours |
  */
 interface Row {
   theirs: string
@@ -25,51 +24,54 @@ interface Row {
   beside?: string
   weight?: '[out, in]' | 'c_attn'
   part?: Part
-  writes?: 'gpt2' | 'book'
 }
 
-/** A name that is in our state dict comes first, then the first row that leads to one. */
-const ROWS: readonly Row[] = [
-  // GPT-2: OpenAI's and Hugging Face's files have weights [in, out], nanoGPT's and minGPT's [out, in].
-  { theirs: 'wte', ours: 'tok_emb', writes: 'gpt2' },
-  { theirs: 'wpe', ours: 'pos_emb', writes: 'gpt2' },
-  { theirs: 'h', ours: 'trf_blocks', weight: 'c_attn', writes: 'gpt2' },
-  { theirs: 'ln_1', ours: 'norm1', writes: 'gpt2' },
-  { theirs: 'ln_2', ours: 'norm2', writes: 'gpt2' },
-  { theirs: 'ln_f', ours: 'final_norm', writes: 'gpt2' },
-  { theirs: 'lm_head', ours: 'out_head', writes: 'gpt2' },
-  { theirs: 'mlp', ours: 'ff', writes: 'gpt2' },
-  { theirs: 'c_fc', ours: 'layers.0', weight: 'c_attn', writes: 'gpt2' },
-  { theirs: 'c_proj', ours: 'layers.2', weight: 'c_attn', writes: 'gpt2' },
-  { theirs: 'bias', ours: null, beside: 'c_attn' }, // the mask
-  { theirs: 'masked_bias', ours: null, beside: 'c_attn' },
-
-  // The book
-  { theirs: 'att', ours: 'attn', writes: 'book' },
-  { theirs: 'W_query', ours: 'c_attn', weight: '[out, in]', part: 0, writes: 'book' },
-  { theirs: 'W_key', ours: 'c_attn', weight: '[out, in]', part: 1, writes: 'book' },
-  { theirs: 'W_value', ours: 'c_attn', weight: '[out, in]', part: 2, writes: 'book' },
-  { theirs: 'qkv', ours: 'c_attn', weight: '[out, in]' },
-  { theirs: 'out_proj', ours: 'c_proj', weight: '[out, in]', writes: 'book' },
-  { theirs: 'proj', ours: 'c_proj', weight: '[out, in]' },
-  { theirs: 'mask', ours: null, beside: 'c_attn' },
-
+/**
+ * A name that is in our state dict comes first, then the first row that leads to one. `saveSafetensors` with
+ * `names: 'gpt2'` or `'book'` writes the first of theirs for ours.
+ */
+const ROWS: Readonly<Record<'gpt2' | 'book' | 'others', readonly Row[]>> = {
+  // OpenAI's and Hugging Face's files have weights [in, out], nanoGPT's and minGPT's [out, in].
+  gpt2: [
+    { theirs: 'wte', ours: 'tok_emb' },
+    { theirs: 'wpe', ours: 'pos_emb' },
+    { theirs: 'h', ours: 'trf_blocks', weight: 'c_attn' },
+    { theirs: 'ln_1', ours: 'norm1' },
+    { theirs: 'ln_2', ours: 'norm2' },
+    { theirs: 'ln_f', ours: 'final_norm' },
+    { theirs: 'lm_head', ours: 'out_head' },
+    { theirs: 'mlp', ours: 'ff' },
+    { theirs: 'c_fc', ours: 'layers.0', weight: 'c_attn' },
+    { theirs: 'c_proj', ours: 'layers.2', weight: 'c_attn' },
+    { theirs: 'bias', ours: null, beside: 'c_attn' }, // the mask
+    { theirs: 'masked_bias', ours: null, beside: 'c_attn' },
+    { theirs: 'weight', ours: 'scale' }, // PyTorch's norms
+    { theirs: 'bias', ours: 'shift' },
+    { theirs: 'num_batches_tracked', ours: null, beside: 'running_mean' },
+  ],
+  book: [
+    { theirs: 'att', ours: 'attn' },
+    { theirs: 'W_query', ours: 'c_attn', weight: '[out, in]', part: 0 },
+    { theirs: 'W_key', ours: 'c_attn', weight: '[out, in]', part: 1 },
+    { theirs: 'W_value', ours: 'c_attn', weight: '[out, in]', part: 2 },
+    { theirs: 'qkv', ours: 'c_attn', weight: '[out, in]' },
+    { theirs: 'out_proj', ours: 'c_proj', weight: '[out, in]' },
+    { theirs: 'proj', ours: 'c_proj', weight: '[out, in]' },
+    { theirs: 'mask', ours: null, beside: 'c_attn' },
+  ],
   // minGPT before 2022
-  { theirs: 'pos_emb', ours: 'pos_emb.weight' },
-  { theirs: 'blocks', ours: 'trf_blocks', weight: '[out, in]' },
-  { theirs: 'ln1', ours: 'norm1' },
-  { theirs: 'ln2', ours: 'norm2' },
-  { theirs: 'query', ours: 'c_attn', part: 0, beside: 'c_attn' },
-  { theirs: 'key', ours: 'c_attn', part: 1, beside: 'c_attn' },
-  { theirs: 'value', ours: 'c_attn', part: 2, beside: 'c_attn' },
-  { theirs: 'mlp', ours: 'ff.layers' },
-  { theirs: 'head', ours: 'out_head' },
-
-  // PyTorch's norms
-  { theirs: 'weight', ours: 'scale', writes: 'gpt2' },
-  { theirs: 'bias', ours: 'shift', writes: 'gpt2' },
-  { theirs: 'num_batches_tracked', ours: null, beside: 'running_mean' },
-]
+  others: [
+    { theirs: 'pos_emb', ours: 'pos_emb.weight' },
+    { theirs: 'blocks', ours: 'trf_blocks', weight: '[out, in]' },
+    { theirs: 'ln1', ours: 'norm1' },
+    { theirs: 'ln2', ours: 'norm2' },
+    { theirs: 'query', ours: 'c_attn', part: 0, beside: 'c_attn' },
+    { theirs: 'key', ours: 'c_attn', part: 1, beside: 'c_attn' },
+    { theirs: 'value', ours: 'c_attn', part: 2, beside: 'c_attn' },
+    { theirs: 'mlp', ours: 'ff.layers' },
+    { theirs: 'head', ours: 'out_head' },
+  ],
+}
 
 export const TOKENS = 'tok_emb.weight'
 export const HEAD = 'out_head.weight'
@@ -105,14 +107,13 @@ export const gptNames = (nLayers: number): string[] => [
  * @param ours one of `gptNames`
  * @returns one name, or those of query, key and value
  */
-export function theirNames(ours: string, writes: 'gpt2' | 'book'): string[] {
-  const rows = ROWS.filter((row) => row.writes === writes)
+export function theirNames(ours: string, others: 'gpt2' | 'book'): string[] {
   const renamed = [0, 1, 2].map((part) =>
-    rows
+    ROWS[others]
       .filter((row) => (row.part ?? part) === part)
       .reduce((name, { ours, theirs }) => `.${name}.`.replace(`.${ours}.`, `.${theirs}.`).slice(1, -1), ours),
   )
-  const prefix = writes === 'gpt2' && ours !== HEAD ? 'transformer.' : ''
+  const prefix = others === 'gpt2' && ours !== HEAD ? 'transformer.' : ''
   return [...new Set(renamed)].map((name) => prefix + name)
 }
 
@@ -244,7 +245,7 @@ function findIn(tree: Tree, theirs: readonly string[], path: readonly string[]):
   const own = tree.get(first)
   const found = own && findIn(own, rest, [...path, first])
   if (found !== undefined) return found
-  for (const { theirs, ours, beside, writes, ...how } of ROWS) {
+  for (const { theirs, ours, beside, ...how } of Object.values(ROWS).flat()) {
     if (theirs !== first || (beside !== undefined && !tree.has(beside))) continue
     if (ours === null) {
       if (rest.length === 0) return null
@@ -332,16 +333,21 @@ export function matchNames(
     sources.set(key, { ...found, info })
   }
 
-  const order = orderOf(sources, own)
+  const [isLinear, isOther] = orderOf(sources, own)
+  function isTransposed(name: string, weight: Source['weight'], isInt8: boolean): boolean {
+    const matrix = matrices.get(own[name])
+    if (!matrix) return false
+    if (isInt8 || weight === '[out, in]') return matrix.transposed
+    if (weight === 'c_attn') return isLinear === matrix.transposed
+    return isOther && /(^|\.)c_(attn|proj)\.weight$/.test(name)
+  }
   function match(name: string, from: string, part: Part | null = null): Match[] {
     const source = sources.get(from + (part ?? ''))
     const scale = sources.get(from + SCALE)?.info ?? null
     if (source) {
-      if (scale === null) checkFloats(source.info, own[name])
-      const matrix = matrices.get(own[name])
-      const transposed =
-        matrix !== undefined && isTransposed(name, source, order, matrix.transposed, scale !== null)
-      return [{ name, target: own[name], info: source.info, scale, transposed, part }]
+      const { info, weight } = source
+      if (!scale) checkFloats(info, own[name])
+      return [{ name, target: own[name], info, scale, transposed: isTransposed(name, weight, !!scale), part }]
     }
     if (scale === null || Object.hasOwn(own, from + SCALE)) return []
     throw fail('VALUE', what, `have ${from}, int8`, `only ${shortName(scale.name)}`)
@@ -387,41 +393,24 @@ function checkFloats({ name, dtype }: TensorInfo, { isParameter }: Tensor): void
 export const lacks = (what: string, missing: readonly string[], others: readonly string[]) =>
   fail('VALUE', what, `have ${listed(missing)}`, listed(others))
 
-/** How a file has its matrices. */
-interface Order {
-  /** whether they are [out, in], as nn.Linear has them */
-  isLinear: boolean
-  /** whether c_attn is transposed, although it has our own name */
-  isOther: boolean
-}
-
-/** The order that the shape of c_attn tells, or that of the first feed-forward layer. */
-function orderOf(sources: ReadonlyMap<string, Source>, own: Record<string, Tensor>): Order {
-  for (const end of ['c_attn.weight', 'layers.0.weight']) {
-    for (const [name, { info, weight }] of sources) {
-      if (!name.endsWith(end) || sources.has(name + SCALE)) continue
-      const [rows, cols] = info.shape
-      const [ownRows, ownCols] = own[name].shape
-      if (end === 'c_attn.weight') {
-        return { isLinear: rows === 3 * cols, isOther: rows === ownCols && cols === ownRows && rows !== cols }
-      }
-      if (weight === 'c_attn') return { isLinear: rows === ownRows && rows !== cols, isOther: false }
-    }
-  }
-  return { isLinear: false, isOther: false }
-}
-
-/** @param isConv1D whether our matrix is [in, out] */
-function isTransposed(
-  name: string,
-  { weight }: Source,
-  order: Order,
-  isConv1D: boolean,
-  isInt8: boolean,
-): boolean {
-  if (isInt8 || weight === '[out, in]') return isConv1D
-  if (weight === 'c_attn') return order.isLinear === isConv1D
-  return order.isOther && /(^|\.)c_(attn|proj)\.weight$/.test(name)
+/**
+ * How a file has its matrices: as the shape of c_attn tells, or that of the first feed-forward layer.
+ *
+ * @returns whether they are [out, in], as nn.Linear has them, and whether c_attn is not as ours
+ */
+function orderOf(
+  sources: ReadonlyMap<string, Source>,
+  own: Record<string, Tensor>,
+): [isLinear: boolean, isOther: boolean] {
+  const find = (end: string, isRight = (_: Source) => true) =>
+    [...sources].find(([name, source]) => name.endsWith(end) && !sources.has(name + SCALE) && isRight(source))
+  const attention = find('c_attn.weight')
+  const [name, source] = attention ?? find('layers.0.weight', ({ weight }) => weight === 'c_attn') ?? []
+  if (name === undefined || !source) return [false, false]
+  const [rows, cols] = source.info.shape
+  const [ownRows, ownCols] = own[name].shape
+  if (!attention) return [rows === ownRows && rows !== cols, false]
+  return [rows === 3 * cols, rows === ownCols && cols === ownRows && rows !== cols]
 }
 
 /** At most 12 names, for an error message. */
