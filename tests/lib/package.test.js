@@ -246,7 +246,7 @@ const assertStated = (kilobytes, bytes) =>
 
 test('the sizes that the documents state are right', { skip: otherCompiler }, () => {
   const bench = readFileSync(join(root, 'tests/bench/README.md'), 'utf8')
-  const lib = readFileSync(join(root, 'web/lib/README.md'), 'utf8')
+  const architecture = readFileSync(join(root, 'web/lib/ARCHITECTURE.md'), 'utf8')
   const simd = statSync(join(root, 'dist/wasm/simd.wasm')).size
   if (builds.includes('relaxed')) {
     assertStated(/An app downloads ([\d.]+) kB in Chrome/.exec(readme)?.[1], inChrome[0])
@@ -255,5 +255,5 @@ test('the sizes that the documents state are right', { skip: otherCompiler }, ()
   assertStated(/an app that imports everything[^|]*\| ([\d.]+) kB/.exec(bench)?.[1], downloadSize)
   assertStated(/an app with `load` and `LayerNorm`[^|]*\| ([\d.]+) kB/.exec(bench)?.[1], layerNormSize)
   assertStated(/`simd\.wasm`[^|]*\| ([\d.]+) kB/.exec(bench)?.[1], simd)
-  assertStated(/the\s+tarball's ([\d,]+)/.exec(lib)?.[1], statSync(tarball).size)
+  assertStated(/the\s+tarball's ([\d,]+)/.exec(architecture)?.[1], statSync(tarball).size)
 })
