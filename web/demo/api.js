@@ -82,6 +82,7 @@ const app = await Application.bootstrap({
   tsconfig: fromRoot('web/demo/api.tsconfig.json'),
   name: 'gpt-layers',
   readme: 'none',
+  markdownItOptions: { html: true, linkify: false }, // torch.ge is no address
   favicon: fromRoot('web/demo/public/icon.svg'),
   includeVersion: true,
   excludeInternal: true,
