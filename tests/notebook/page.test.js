@@ -54,7 +54,7 @@ const site = useSite({ saves: true })
 const READY = { ready: '.cell' }
 const openAt = (/** @type {string} */ fragment, options = {}) =>
   site.open(`notebook/${fragment}`, { ...READY, ...options })
-const notes = (/** @type {Page} */ page) => text(page, '.notes')
+const says = (/** @type {Page} */ page) => text(page, '.says')
 
 /** Opens cells as somebody who was sent a link, and runs them. @param {...string} cells */
 async function runCells(...cells) {
@@ -107,7 +107,7 @@ test('an edit takes the mark away; it is kept, not run, after a reload; to forge
   assert.notEqual(first.text, recorded.attention[0].prints)
   assert.deepEqual([first.isSame, second.isSame], [false, true])
   assert.match(await page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? ''), /cell 2$/)
-  await get(page, '.notes ::-p-text(Your changes are kept in this browser.)')
+  await get(page, 'header ::-p-text(Your changes are kept in this browser.)')
   await page.reload()
   const [again] = await settle(page)
   assert.equal(again.text, '')
@@ -149,7 +149,7 @@ test('Stop ends an endless loop: the variables are gone, and Run all starts afre
   const { page } = await openAt(linkOf(fileOf('console.log("before")', 'for (;;) {}')))
   await press(page, 'Run this notebook')
   await click(page, '.gutter ::-p-text(Stop)') // comes after a second
-  await get(page, '.notes ::-p-text(Stopped. The cells’ variables are gone with their worker.)')
+  await get(page, '.says ::-p-text(Stopped. The cells’ variables are gone with their worker.)')
   assert.equal(await page.evaluate(isIdle), true)
   await press(page, 'Run cell 1')
   assert.equal((await settle(page))[0].text, 'before')
@@ -215,7 +215,7 @@ console.log('<img src=x onerror=alert(1)>')`
     window.alert = () => void (document.title = 'alerted')
   })
   assert.equal((await settle(page))[0].text, '')
-  assert.match(await notes(page), /This code did not come with the page, and has not run\./)
+  assert.match(await text(page, '.foreign'), /This code did not come with the page, and has not run\./)
   const [{ text: printed }] = await runForeign(page)
   const names = ['fetch', 'own', 'import', 'socket', 'caches', 'storage', 'page']
   assert.equal(
@@ -231,7 +231,7 @@ console.log('<img src=x onerror=alert(1)>')`
   await page.close()
 })
 
-for (const [what, fragment, says] of /** @type {[string, () => string, RegExp][]} */ ([
+for (const [what, fragment, expected] of /** @type {[string, () => string, RegExp][]} */ ([
   ['of 2 MB', () => `#code=${'A'.repeat(2e6)}`, /the link has 2,001 kB, at most 64 kB are\./],
   ['that is damaged', () => linkOf(fileOf('1')).slice(0, -9), /a part of the link is missing or wrong\./],
   ['that unpacks to 30 MB', () => linkOf('1\n'.repeat(15e6)), /it has more than 1,000 kB\./],
@@ -239,8 +239,8 @@ for (const [what, fragment, says] of /** @type {[string, () => string, RegExp][]
 ]))
   test(`a link ${what} ends in words, and the first notebook is there`, async () => {
     const { page } = await openAt(fragment())
-    await get(page, '.notes p')
-    assert.match(await notes(page), says)
+    await get(page, '.says p')
+    assert.match(await says(page), expected)
     assert.equal((await settle(page))[0].text, recorded.notebook[0].prints)
     await page.close()
   })
@@ -251,7 +251,7 @@ test('a link holds the notebook as it was shared; one that is too long is not ma
   await focus(page, '.cm-content')
   await write(page, '1 + 1 // “shared”')
   await press(page, 'Share')
-  const field = await get(page, '.notes input')
+  const field = await get(page, '.says input')
   const link = await field.evaluate((one) => /** @type {HTMLInputElement} */ (one).value)
   const { page: other } = await open(site.browser, link, READY)
   assert.equal((await runForeign(other))[0].text, '2')
@@ -268,9 +268,9 @@ test('a link holds the notebook as it was shared; one that is too long is not ma
     },
     long,
   )
-  await get(page, '.notes ::-p-text(This code did not come with the page)')
+  await get(page, '.foreign ::-p-text(This code did not come with the page)')
   await press(page, 'Share')
-  await get(page, `.notes ::-p-text(too long for most programs. Download it.)`)
+  await get(page, `.says ::-p-text(too long for most programs. Download it.)`)
   assert.ok(long.length > LINK_LIMIT)
   await press(page, 'Forget them')
   await page.close()
@@ -311,7 +311,7 @@ test('two tabs: one says that the other has changed the notebook, and shows it w
   for (const page of [one, other]) await settle(page)
   await focus(one, '.cm-content')
   await write(one, '40 + 2')
-  await get(other, '.notes ::-p-text(This notebook was changed in another tab.)')
+  await get(other, '.says ::-p-text(This notebook was changed in another tab.)')
   await press(other, 'Show the other one')
   await waitInPage(other, () => document.querySelector('.cm-content')?.textContent === '40 + 2')
   await press(other, 'Forget them')
@@ -338,7 +338,7 @@ test('a worker whose process has ended, as Chrome ends it without memory, is mis
   const { page } = await openAt('#sources')
   await settle(page)
   await page.$eval('iframe', (frame) => (frame.srcdoc = '')) // nobody is there any more
-  await get(page, '.notes ::-p-text(The cells’ worker is gone: it has ended, perhaps for lack of memory.)')
+  await get(page, '.says ::-p-text(The cells’ worker is gone: it has ended, perhaps for lack of memory.)')
   await press(page, 'Run all')
   assert.equal((await settle(page))[1].text, recorded.sources[1].prints)
   await page.close()

@@ -6,8 +6,8 @@ globalThis.openFile ??= async () => (await import('node:fs')).openAsBlob(process
 // %% [markdown]
 // # Layer normalization, cell by cell
 // Each cell below has run, and its output stands under it. Change a number in a cell and press
-// **Shift+Enter** or ▶: the cell runs again. The cells below it still show what they printed before;
-// **Run all** runs every cell.
+// **Shift+Enter**, or its triangle: the cell runs again. The cells below it still show what they printed
+// before; **Run all** runs every cell.
 
 // %%
 import * as gpt from 'gpt-layers'

@@ -69,7 +69,7 @@ export class Notebook {
   name = $state('notebook')
   cells: Cell[] = $state.raw([])
   /** What the page has to say, and what can be done about it. */
-  note: { text: string; action?: string; act?: () => void } | null = $state.raw(null)
+  note: { text: string; link?: string; action?: string; act?: () => void } | null = $state.raw(null)
   isKept = $state(false)
   /** Whether its code comes from elsewhere and has not been run. */
   isForeign = $state(false)
