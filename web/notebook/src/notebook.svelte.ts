@@ -297,7 +297,7 @@ export class Notebook {
   }
 
   give(file: File) {
-    this.#session?.send({ type: 'file', file })
+    this.#session?.give(file)
   }
 
   /** Such as `cell 3, line 5`. */

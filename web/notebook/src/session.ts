@@ -32,6 +32,7 @@ export class Session {
   #port: MessagePort
   #listener: Listener
   #pings = 0
+  #file = new File([], '')
   #timer = setInterval(() => this.#ping(), 1000)
 
   constructor(listener: Listener) {
@@ -73,6 +74,7 @@ export class Session {
   #hear(message: FromWorker) {
     if (message.type === 'output') this.#listener.output(message.cell, message.items)
     else if (message.type === 'done') this.#listener.done(message.cell, message.failed)
+    else if (message.type === 'unreadable') void this.#read()
     else
       wasm().then(
         (bytes) => this.send({ type: 'wasm', bytes }),
@@ -83,6 +85,17 @@ export class Session {
   #end(reason: unknown) {
     this.stop()
     this.#listener.ended(String(reason))
+  }
+
+  async #read() {
+    const { name } = this.#file
+    const bytes = await this.#file.arrayBuffer()
+    this.#port.postMessage({ type: 'bytes', bytes, name } satisfies ToWorker, [bytes])
+  }
+
+  give(file: File) {
+    this.#file = file
+    this.send({ type: 'file', file })
   }
 
   send(message: ToWorker) {

@@ -156,7 +156,16 @@ addEventListener(
     port.onmessage = ({ data }: MessageEvent<ToWorker>) => {
       if (data.type === 'run') void run(data.cell, data.code)
       else if (data.type === 'wasm') receiveWasm(data.bytes)
-      else receiveFile(data.file)
+      else if (data.type === 'bytes') receiveFile(new File([data.bytes], data.name))
+      // In WebKit a file of the page cannot be read in a sandbox: then the page reads it.
+      else
+        data.file
+          .slice(0, 1)
+          .arrayBuffer()
+          .then(
+            () => receiveFile(data.file),
+            () => say({ type: 'unreadable' }),
+          )
     }
   },
   { once: true },
