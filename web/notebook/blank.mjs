@@ -1,7 +1,7 @@
 // A notebook of gpt-layers, cell by cell. Node runs it as it is; the page /notebook/ opens it, too. In Node no
 // figure is drawn, and the file that it opens is the first argument.
 for (const figure of ['plot', 'heatmap', 'dots']) globalThis[figure] ??= () => {}
-globalThis.openFile ??= async () => (await import('node:fs')).openAsBlob(process.argv[2])
+globalThis.openFile ??= async () => (await import('node:fs')).readFileSync(process.argv[2])
 
 // %% [markdown]
 // # A blank notebook
@@ -17,7 +17,7 @@ console.log(gpt.randn([2, 3]))
 
 // %% [markdown]
 // ## Help
-// What only a notebook has: three figures, and `await openFile()`, which asks for a file.
+// What only a notebook has: three figures, and `await openFile()`, which asks for a file and gives its bytes.
 
 // %%
 plot([2.3, 1.9, 1.2, 0.9, 0.8, 0.7]) // or plot({ train, validation }, { x, title }): a curve for each name

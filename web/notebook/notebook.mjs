@@ -1,7 +1,7 @@
 // A notebook of gpt-layers, cell by cell. Node runs it as it is; the page /notebook/ opens it, too. In Node no
 // figure is drawn, and the file that it opens is the first argument.
 for (const figure of ['plot', 'heatmap', 'dots']) globalThis[figure] ??= () => {}
-globalThis.openFile ??= async () => (await import('node:fs')).openAsBlob(process.argv[2])
+globalThis.openFile ??= async () => (await import('node:fs')).readFileSync(process.argv[2])
 
 // %% [markdown]
 // # Layer normalization, cell by cell

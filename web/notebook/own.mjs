@@ -1,7 +1,7 @@
 // A notebook of gpt-layers, cell by cell. Node runs it as it is; the page /notebook/ opens it, too. In Node no
 // figure is drawn, and the file that it opens is the first argument.
 for (const figure of ['plot', 'heatmap', 'dots']) globalThis[figure] ??= () => {}
-globalThis.openFile ??= async () => (await import('node:fs')).openAsBlob(process.argv[2])
+globalThis.openFile ??= async () => (await import('node:fs')).readFileSync(process.argv[2])
 
 // %% [markdown]
 // # Your own GPT
@@ -12,8 +12,8 @@ globalThis.openFile ??= async () => (await import('node:fs')).openAsBlob(process
 import * as gpt from 'gpt-layers'
 await gpt.load()
 
-const file = await openFile('A model: .safetensors, .pt, .pth or .bin')
-const model = await gpt.GPTModel.fromPretrained(file)
+const bytes = await openFile('A model: .safetensors, .pt, .pth or .bin')
+const model = await gpt.GPTModel.fromPretrained(bytes)
 console.log(model.trfBlocks.length, 'blocks of width', model.embDim)
 console.log(model.vocabSize, 'tokens;', model.contextLength, 'of them at once')
 

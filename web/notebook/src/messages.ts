@@ -20,15 +20,13 @@ export type Item =
   | { type: 'more'; count: number }
   | { type: 'file'; says: string }
 
-/** To the page: outputs of a cell; that it has ended; that the WebAssembly is needed, or a file's bytes. */
+/** To the page: outputs of a cell; that it has ended; that the WebAssembly is needed. */
 export type FromWorker =
   | { type: 'output'; cell: number; items: Item[] }
   | { type: 'done'; cell: number; failed: boolean }
   | { type: 'wasm' }
-  | { type: 'unreadable' }
 
 export type ToWorker =
   | { type: 'run'; cell: number; code: string }
   | { type: 'wasm'; bytes: ArrayBuffer }
-  | { type: 'file'; file: File }
-  | { type: 'bytes'; bytes: ArrayBuffer; name: string }
+  | { type: 'file'; bytes: ArrayBuffer }

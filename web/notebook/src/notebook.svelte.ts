@@ -297,7 +297,9 @@ export class Notebook {
   }
 
   give(file: File) {
-    this.#session?.give(file)
+    this.#session
+      ?.give(file)
+      .catch((error) => (this.note = { text: `The file could not be read: ${error.message}` }))
   }
 
   /** Such as `cell 3, line 5`. */

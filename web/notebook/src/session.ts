@@ -32,7 +32,6 @@ export class Session {
   #port: MessagePort
   #listener: Listener
   #pings = 0
-  #file = new File([], '')
   #timer = setInterval(() => this.#ping(), 1000)
 
   constructor(listener: Listener) {
@@ -74,7 +73,6 @@ export class Session {
   #hear(message: FromWorker) {
     if (message.type === 'output') this.#listener.output(message.cell, message.items)
     else if (message.type === 'done') this.#listener.done(message.cell, message.failed)
-    else if (message.type === 'unreadable') void this.#read()
     else
       wasm().then(
         (bytes) => this.send({ type: 'wasm', bytes }),
@@ -87,15 +85,10 @@ export class Session {
     this.#listener.ended(String(reason))
   }
 
-  async #read() {
-    const { name } = this.#file
-    const bytes = await this.#file.arrayBuffer()
-    this.#port.postMessage({ type: 'bytes', bytes, name } satisfies ToWorker, [bytes])
-  }
-
-  give(file: File) {
-    this.#file = file
-    this.send({ type: 'file', file })
+  /** The page reads the file: WebKit lets no sandbox read one. */
+  async give(file: File) {
+    const bytes = await file.arrayBuffer()
+    this.#port.postMessage({ type: 'file', bytes } satisfies ToWorker, [bytes])
   }
 
   send(message: ToWorker) {

@@ -111,9 +111,9 @@ const compiled = async () => {
   return { module: await module }
 }
 
-let receiveFile: (file: File) => void
+let receiveFile: (bytes: Uint8Array) => void
 const openFile = (says = 'A file') =>
-  new Promise<File>((resolve) => {
+  new Promise<Uint8Array>((resolve) => {
     receiveFile = resolve
     items.push({ type: 'file', says: String(says) })
     flush()
@@ -156,16 +156,7 @@ addEventListener(
     port.onmessage = ({ data }: MessageEvent<ToWorker>) => {
       if (data.type === 'run') void run(data.cell, data.code)
       else if (data.type === 'wasm') receiveWasm(data.bytes)
-      else if (data.type === 'bytes') receiveFile(new File([data.bytes], data.name))
-      // In WebKit a file of the page cannot be read in a sandbox: then the page reads it.
-      else
-        data.file
-          .slice(0, 1)
-          .arrayBuffer()
-          .then(
-            () => receiveFile(data.file),
-            () => say({ type: 'unreadable' }),
-          )
+      else receiveFile(new Uint8Array(data.bytes))
     }
   },
   { once: true },
