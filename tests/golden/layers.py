@@ -6,7 +6,7 @@ module with our names, and some lines of `calls`.
 A case draws, after manual_seed(1): the layer; in the order of named_parameters every bias, scale and shift
 anew; x; dy, in the shape of the output. x is multiplied by the deviation, then the mean is added. Attention's
 matrices are multiplied by `times`: with the initial N(0, 0.02) all tokens would weigh nearly the same. Of a
-tensor of more than 2,000 elements the first and the last row are kept.
+tensor of more than 500 elements the first and the last row are kept.
 """
 
 import math
@@ -135,7 +135,7 @@ MAKE = {
 
 def kept(tensor):
     """Of a large tensor its first and last row."""
-    return pack(tensor if tensor.numel() <= 2000 else tensor.reshape(-1, tensor.shape[-1])[[0, -1]])
+    return pack(tensor if tensor.numel() <= 500 else tensor.reshape(-1, tensor.shape[-1])[[0, -1]])
 
 
 def shake(module, times=16.0):
@@ -167,7 +167,7 @@ def case(layer, args, shape=None, mean=0.0, deviation=1.0, ids=None, times=16.0,
     out.backward(torch.randn(out.shape).double())
     found |= {"out": kept(out), "dx": None if x.grad is None else kept(x.grad)}
     found["grads"] = {name: kept(p.grad) for name, p in module.named_parameters()}
-    if layer == "Attention" and module.weights.numel() <= 2000:
+    if layer == "Attention" and module.weights.numel() <= 500:
         found["weights"] = pack(module.weights)
     if layer == "BatchNorm":
         module.float()
