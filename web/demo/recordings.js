@@ -41,10 +41,10 @@ export async function record() {
   engine.set({ ...settings, prompt: PROMPT, temperature: TEMPERATURE, off: ALL.map(() => true) })
   while (engine.with.at - engine.promptLength + 1 < WORDS) engine.step()
   const report = snapshot(engine)
-  const steps = [report.with, report.without].map((run) => run && { ...run.step, top: [] })
+  const steps = [report.with, report.without].map((run) => run && { ...run.step })
   // The opening shows the texts alone.
   for (const run of [report.with, report.without])
-    if (run) Object.assign(run.step, { rows: new Float32Array(), stats: new Float32Array(), top: [] })
+    if (run) Object.assign(run.step, { rows: new Float32Array(), stats: new Float32Array() })
   return { story: sourceOf(report), way: sourceOf({ with: steps[0], without: steps[1] }) }
 }
 

@@ -16,8 +16,8 @@ const WASM = fromRoot(
   existsSync(fromRoot('dist/wasm/relaxed.wasm')) ? 'dist/wasm/$1.wasm' : 'dist/wasm/simd.wasm',
 )
 
-/** Built files that are not kept at once: models, kernels as text, GPT-2's tokenizer, pictures for other sites. */
-const LATER = /\.safetensors$|\/(simd|relaxed)[^/]*\.js$|\/gpt2tokens-|^(og|apple-touch-icon)\.png$/
+/** Built files that are not kept at once: models, kernels as text, pictures for other sites. */
+const LATER = /\.safetensors$|\/(simd|relaxed)[^/]*\.js$|^(og|apple-touch-icon)\.png$/
 
 /**
  * What the page promises: no inline script or style, and nothing from or to anywhere else. An image may be in

@@ -6,16 +6,14 @@ export interface Tokenizer {
   decode: (ids: readonly number[]) => string
   /** The text of each token; joined they are the whole text. */
   texts: (ids: readonly number[]) => string[]
-  /** The token before every text, if there is one. */
-  start?: number
-  /** The token that ends a text, if there is one. */
-  stop?: number
-  /** How a text begins where nobody says it, or in another language than the model's. */
-  beginning: string
+  /** The token before every text. */
+  start: number
+  /** The token that ends a text. */
+  stop: number
 }
 
 /** @param words the text of each token */
-export function tokenizerOf(words: readonly string[]): Required<Tokenizer> {
+export function tokenizerOf(words: readonly string[]): Tokenizer {
   const ids = new Map(words.map((word, id) => [word, id]))
   const idOf = (word: string) => {
     // At a text's beginning a word may stand without its space.
@@ -27,7 +25,6 @@ export function tokenizerOf(words: readonly string[]): Required<Tokenizer> {
   return {
     start: 0,
     stop: 0,
-    beginning: 'Once upon a time',
     encode: (text) =>
       (
         text

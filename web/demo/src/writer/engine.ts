@@ -1,9 +1,8 @@
-// Writes a text with any GPTModel, a word at a time, and watches each of its layer norms. When norms are
+// Writes a text with a GPTModel, a word at a time, and watches each of its layer norms. When norms are
 // switched off, a second run without them writes in step with the first, from the same random numbers.
 // It knows nothing of the page.
 
 import {
-  type GeneratedToken,
   GptLayersError,
   type GPTModel,
   Identity,
@@ -11,15 +10,12 @@ import {
   LayerNorm,
   manualSeed,
   Module,
-  noGrad,
   rand,
   RMSNorm,
   scope,
-  Softmax,
   type Tensor,
   tensor,
 } from 'gpt-layers'
-import { messageOf } from '../errors.ts'
 import { float16, layerNorm } from '../float16.ts'
 import type { Tokenizer } from '../words.ts'
 
@@ -84,13 +80,6 @@ export interface Settings {
   from: number
 }
 
-interface Candidate {
-  token: number
-  /** '' for the end. */
-  text: string
-  probability: number
-}
-
 /** What there is to see at one token of a run. */
 export interface Step {
   /** The token's place in the text. */
@@ -99,24 +88,15 @@ export interface Step {
   rows: Float32Array
   /** Mean and variance before, mean and variance after: [norms, 4]. */
   stats: Float32Array
-  /** The most probable next tokens, and the one that follows. */
-  top: Candidate[]
   /** The token that follows; null at the end. */
   next: number | null
 }
-
-const TOP = 5
-const MOST_TOKENS = 512 // of a text: GPT-2's cache takes 37 MB for so many
-
-type Sampling = { topK?: number; suppressTokens?: readonly number[] }
 
 /** A run: a text, the keys and values of its tokens, and the norms that it is written with. */
 class Run {
   readonly cache: KeyValueCache
   /** The start token, the prompt and what was written. */
   ids: number[] = []
-  /** The first token that is in the cache. */
-  first = 0
   step: Step | null = null
   /** Why it can write no more; null while it can. */
   ended: 'end' | 'full' | 'overflow' | null = null
@@ -135,20 +115,11 @@ export interface EngineParts {
   /** in evaluation mode */
   model: GPTModel
   tokenizer: Tokenizer
-  /** options of `generate` */
-  sampling?: Sampling
-  /** the probability that each word of a beginning should have */
-  least?: number
-  /** whether a text may be longer than the model's context */
-  slides?: boolean
 }
 
 export class Engine {
   #model: GPTModel
   #tokenizer: Tokenizer
-  #sampling: Sampling
-  #least: number
-  #slides: boolean
   /** Where the model has its norms. */
   #slots: readonly [object, string][]
   /** For each norm: itself, and what may stand in its place. */
@@ -164,12 +135,9 @@ export class Engine {
   /** The run without the norms that are off, if any are. */
   without: Run | null = null
 
-  constructor({ model, tokenizer, sampling = {}, least = 0, slides = false }: EngineParts) {
+  constructor({ model, tokenizer }: EngineParts) {
     this.#model = model
     this.#tokenizer = tokenizer
-    this.#sampling = sampling
-    this.#least = least
-    this.#slides = slides
     const blocks = model.trfBlocks
     this.#slots = [
       ...blocks.flatMap((block): [object, string][] => [
@@ -199,7 +167,7 @@ export class Engine {
     })
     const off = this.#slots.map(() => false)
     this.#settings = {
-      prompt: tokenizer.beginning,
+      prompt: '',
       seed: 0,
       temperature: 1,
       off,
@@ -218,16 +186,7 @@ export class Engine {
 
   /** What the page needs to know of the model. */
   get model() {
-    const { embDim, trfBlocks, contextLength, vocabSize } = this.#model
-    return {
-      width: embDim,
-      blocks: trfBlocks.length,
-      norms: this.#slots.length,
-      vocabSize,
-      context: contextLength,
-      /** How many a text has at most. */
-      tokens: this.#slides ? MOST_TOKENS : Math.min(contextLength, MOST_TOKENS),
-    }
+    return { width: this.#model.embDim, norms: this.#slots.length }
   }
 
   get settings() {
@@ -246,42 +205,7 @@ export class Engine {
 
   /** @returns the text of each token; joined they are the run's text */
   texts({ ids }: Run): string[] {
-    const { start, texts } = this.#tokenizer
-    return start === undefined ? texts(ids) : ['', ...texts(ids.slice(1))]
-  }
-
-  /** Reads and writes other tokens. `set` comes next. */
-  readAs(tokenizer: Tokenizer) {
-    this.#tokenizer = tokenizer
-    this.#settings = { ...this.#settings, prompt: tokenizer.beginning }
-    this.#promptLength = 0
-  }
-
-  #encode(prompt: string): number[] {
-    const { start, encode } = this.#tokenizer
-    const tokens = encode(prompt)
-    const most = this.model.tokens / 2 - 1
-    if (tokens.length > most) throw new Error(`The beginning should have at most ${most} tokens.`)
-    if (start !== undefined) return [start, ...tokens]
-    if (tokens.length === 0) throw new Error('The beginning should have at least one token.')
-    return tokens
-  }
-
-  /** @returns why the model cannot go on with a beginning: a sentence, '' if it can */
-  refusalOf(prompt: string): string {
-    try {
-      const ids = this.#encode(prompt)
-      if (!this.#least) return ''
-      const shares = noGrad(() => scope(() => new Softmax().forward(this.#model.forward(ids)).data.slice()))
-      const words = shares.length / ids.length
-      const at = ids.findIndex((id, t) => t > 0 && shares[(t - 1) * words + id] < this.#least)
-      if (at < 0) return ''
-      const [before, word] = [ids.slice(1, at), [ids[at]]].map((ids) => this.#tokenizer.decode(ids).trim())
-      const where = before ? `has “${word}” after “${before}”` : `begins with “${word}”`
-      return `No story that the model has read ${where}.`
-    } catch (error) {
-      return messageOf(error)
-    }
+    return ['', ...this.#tokenizer.texts(ids.slice(1))]
   }
 
   /**
@@ -294,7 +218,8 @@ export class Engine {
     const fresh =
       settings.prompt !== before.prompt || settings.seed !== before.seed || this.#promptLength === 0
     if (fresh) {
-      const ids = this.#encode(settings.prompt)
+      const { start, encode } = this.#tokenizer
+      const ids = [start, ...encode(settings.prompt)]
       this.#promptLength = ids.length
       this.with.ids = ids
       this.with.cache.truncate(0)
@@ -346,8 +271,7 @@ export class Engine {
   }
 
   #newCache() {
-    const { context, tokens } = this.model
-    return this.#model.newCache({ maxTokens: Math.min(context, tokens) })
+    return this.#model.newCache({ maxTokens: this.#model.contextLength })
   }
 
   /** Writes a token more, or goes to the next one that was written before. */
@@ -365,18 +289,15 @@ export class Engine {
   #go(run: Run, at: number) {
     const { cache, ids } = run
     const { seed, temperature } = this.#settings
-    const first = this.#firstFor(at, cache.maxTokens)
-    if (first !== run.first) cache.truncate(0)
-    run.first = first
-    cache.truncate(Math.min(at - first, cache.length))
+    cache.truncate(Math.min(at, cache.length))
     const drawn = Math.max(0, at + 1 - this.#promptLength) // so many tokens were drawn before
     const generated = this.#withNormsOf(run, () => {
       // The random number that `generate` would draw for this token, had it written all of the text.
       manualSeed(seed)
       if (drawn > 0) rand([drawn]).dispose()
       try {
-        const options = { cache, maxNewTokens: 1, temperature, ...this.#sampling }
-        return this.#model.generate(ids.slice(first + cache.length, at + 1), options).next().value
+        const options = { cache, maxNewTokens: 1, temperature }
+        return this.#model.generate(ids.slice(cache.length, at + 1), options).next().value
       } catch (error) {
         if (error instanceof GptLayersError && error.code === 'VALUE') return undefined // the logits overflowed
         throw error
@@ -386,34 +307,12 @@ export class Engine {
     const next = prompted ?? generated?.token ?? null
     if (next === null) run.ended = 'overflow'
     else if (prompted === undefined && next === this.#tokenizer.stop) run.ended = 'end'
-    else run.ended = at + 1 < this.model.tokens ? null : 'full'
+    else run.ended = at + 1 < this.#model.contextLength ? null : 'full'
     run.step = {
       at,
       next: run.ended ? null : next,
       ...this.#look(),
-      top: this.#candidates(generated, next),
     }
-  }
-
-  /**
-   * The first token that the model still knows at a token. Whenever the cache is full, half of it is read
-   * anew: `slidingWindow` of `generate`.
-   */
-  #firstFor(at: number, room: number): number {
-    if (at < room) return 0
-    const step = room + 1 - Math.ceil(room / 2)
-    return (Math.floor((at - room) / step) + 1) * step
-  }
-
-  #candidates(generated: GeneratedToken | void, next: number | null): Candidate[] {
-    if (!generated) return []
-    const top = generated.top.slice(0, TOP)
-    if (generated.token === next && !top.some(({ token }) => token === next))
-      top.splice(TOP - 1, 1, { token: generated.token, probability: generated.probability })
-    const { stop, decode } = this.#tokenizer
-    return top.map(({ token, probability }) => {
-      return { token, probability, text: token === stop ? '' : decode([token]) }
-    })
   }
 
   /** The rows and stats of the last forward. */
