@@ -34,7 +34,3 @@ for (const name of names) {
     assert.equal(cells.length, read(new URL(`${name}.mjs`, folder)).match(/^\/\/ %%$/gm)?.length)
   })
 }
-
-test('there are the seven notebooks', () => {
-  assert.deepEqual(names.sort(), ['attention', 'blank', 'gpt', 'notebook', 'own', 'sources', 'train'])
-})

@@ -50,7 +50,7 @@ const sent = {
   name: 'sent',
   configurePreviewServer({ middlewares }) {
     middlewares.use(({ url }, response, next) => {
-      if (!url.startsWith('/notebook/')) response.setHeader('Content-Security-Policy', POLICY)
+      if (!url.startsWith('/notebook')) response.setHeader('Content-Security-Policy', POLICY)
       next()
     })
   },
