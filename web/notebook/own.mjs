@@ -31,16 +31,18 @@ norms.slice(0, 6).forEach(({ scale }, i) => dots(scale, { label: `scale of norm 
 
 // %% [markdown]
 // ## Let it write
-// A token is a number. The model continues these three by its most probable tokens.
+// A token is a number. The model continues these three by its most probable tokens. Where your tokens are
+// characters, give `letters` all of them in their order, such as the 65 of nanoGPT's Shakespeare.
 
 // %%
+const letters = [] // such as [...'abc'].sort()
 const start = [3, 1, 4]
 const written = [...model.generate(start, { maxNewTokens: 5, temperature: 0 })]
-console.log(...written.map(({ token }) => token))
+console.log(...written.map(({ token }) => letters[token] ?? token))
 
 // %% [markdown]
 // The most probable first tokens, and how sure the model is:
 
 // %%
 const [{ top }] = written
-for (const { token, probability } of top.slice(0, 5)) console.log(token, probability.toFixed(3))
+for (const { token, probability } of top.slice(0, 5)) console.log(letters[token] ?? token, probability.toFixed(3))
