@@ -45,4 +45,5 @@ console.log(...written.map(({ token }) => letters[token] ?? token))
 
 // %%
 const [{ top }] = written
-for (const { token, probability } of top.slice(0, 5)) console.log(letters[token] ?? token, probability.toFixed(3))
+for (const { token, probability } of top.slice(0, 5))
+  console.log(letters[token] ?? token, probability.toFixed(3))
