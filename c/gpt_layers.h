@@ -642,6 +642,12 @@ GPT_API int gpt_log(float *y, const float *x, size_t n, size_t part, size_t part
  */
 GPT_API int gpt_tanh(float *y, const float *x, size_t n, size_t part, size_t parts);
 
+/* y = erf(x) = 2/√π · ∫ e^(-t²) dt from 0 to x.
+ *   y, x  [n]   y may be x
+ * Error: 2e-7 of float64, relative to y.
+ */
+GPT_API int gpt_erf(float *y, const float *x, size_t n, size_t part, size_t parts);
+
 /* y = x^exponent: NaN for x < 0 if the exponent is no integer, and 1 for the exponent 0.
  *   y, x  [n]   y may be x
  * Error: 2e-7 of float64, relative to y; for denormal y half a unit in the last place more.

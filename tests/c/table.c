@@ -406,6 +406,14 @@ static void judge_tanh(const trial *t) { expect_function(t, tanh, 4e-7); }
 KERNEL(tanh, gpt_tanh(T2, S(0), PARTS), NO_REFERENCE, .sizes = "n", .outputs = "y:n", .inputs = "x:n",
        .may_be = {1}, .judge = judge_tanh, .has_parts = 1)
 
+static void judge_erf(const trial *t)
+{
+    for (size_t i = 0; i < t->n[0]; i++) expect_relative(t, i, erf((double)FLOATS_OF(1)[i]), 2e-7);
+}
+
+KERNEL(erf, gpt_erf(T2, S(0), PARTS), NO_REFERENCE, .sizes = "n", .outputs = "y:n", .inputs = "x:n",
+       .may_be = {1}, .judge = judge_erf, .has_parts = 1)
+
 static void judge_pow(const trial *t)
 {
     const double exponent = (double)(float)t->c.v[0];

@@ -323,6 +323,7 @@ FORMULAS = [
     ("x.cos()", "torch.cos(x)", *EACH),
     ("x.sin().div(x.cos())", "torch.tan(x)", *EACH),
     ("x.tanh()", "torch.tanh(x)", *EACH),
+    ("x.erf()", "torch.erf(x)", *EACH),
     ("x.sigmoid()", "torch.sigmoid(x)", *EACH),
     ("x.relu()", "torch.relu(x)", *EACH),
     ("x.silu()", "F.silu(x)", *EACH),

@@ -165,7 +165,7 @@ def elementwise():
     for name, of, *options in (
         *(("neg", drawn), ("exp", drawn), ("exp", lambda shape: 10 * drawn(shape)), ("abs", drawn), ("tanh", drawn)),
         *(("log", positive), ("sqrt", positive), ("rsqrt", positive), ("reciprocal", drawn), ("sin", drawn)),
-        *(("cos", drawn), ("sigmoid", drawn), ("silu", drawn), ("relu", drawn), ("clone", drawn)),
+        *(("cos", drawn), ("erf", drawn), ("sigmoid", drawn), ("silu", drawn), ("relu", drawn), ("clone", drawn)),
         *(("gelu", drawn, {"approximate": form}) for form in ("tanh", "none")),
         *(("clamp", drawn, given) for given in ({"min": -0.5, "max": 0.25}, {"min": -0.5}, {"max": 0.25})),
         *(("pow", of, (exponent,)) for exponent in (0, 1, 2, 3, 0.5, -1) for of in (positive, lambda _: numbers)),

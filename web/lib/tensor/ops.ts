@@ -19,6 +19,16 @@ export const cos: Unary = /* @__PURE__ */ unary('gpt_cos', {
   cost: 3.8,
 })
 
+/**
+ * The error function of each element, as torch.erf; within 2e-7 of float64.
+ *
+ * @example String(gpt.tensor([0.5]).erf()) // 'tensor([0.5205])'
+ */
+export const erf: Unary = /* @__PURE__ */ unary('gpt_erf', {
+  fromX: (dy, x) => dy.mul(x.mul(x).neg().exp()).mul(2 / Math.sqrt(Math.PI)),
+  cost: 3.4,
+})
+
 /** e to the power of each element, as torch.exp. */
 export const exp: Unary = /* @__PURE__ */ unary('gpt_exp', { fromY: (dy, y) => dy.mul(y) })
 
