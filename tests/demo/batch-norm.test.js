@@ -36,7 +36,7 @@ const numbers = async (/** @type {Page} */ page, /** @type {string} */ table) =>
 }
 /** Where a table's dots stand, and whether each is lit: [samples][5]. */
 const dots = async (/** @type {Page} */ page, /** @type {string} */ table) => {
-  const all = await page.$$eval(`#batch-norm [data-norm=${table}] circle`, (circles) =>
+  const all = await page.$$eval(`#batch-norm [data-norm=${table}] .dot`, (circles) =>
     circles.map((one) => ({ at: one.cx.baseVal.value, lit: one.matches('.lit') })),
   )
   return Array.from({ length: all.length / 5 }, (_, r) => all.slice(5 * r, 5 * r + 5))
@@ -192,7 +192,7 @@ test('the guess shows batch norm; one sample it refuses in training and normaliz
 test('pointing at a dot prints a calculation that works out', async () => {
   for (const norm of ['layer', 'batch', 'rms']) {
     const { page } = await show(`&batch-norm.norm=${norm}`)
-    for (const circle of await page.$$(`#batch-norm [data-norm=${norm}] circle`)) {
+    for (const circle of await page.$$(`#batch-norm [data-norm=${norm}] .dot`)) {
       await hover(page, circle)
       const printed = await text(page, `[data-norm=${norm}] .note`)
       const [left, right] = printed.replaceAll('−', '-').replace('√', 'Math.sqrt').split(' = ')

@@ -1,9 +1,6 @@
 // Every section in WebKitGTK.
 
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { lacking, WebKit } from '../browser/webkit.js'
 import { eventually, serve } from './browser.js'
@@ -71,30 +68,4 @@ describe('WebKitGTK', { skip, concurrency: 1 }, () => {
       })
     }
   }
-
-  test('a chosen file of PyTorch writes, and a damaged one is refused', async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'gpt-layers-'))
-    t.after(() => rmSync(folder, { recursive: true, force: true }))
-    const file = readFileSync(new URL('../golden/pretrained/ckpt.pt', import.meta.url))
-    const choose = async (/** @type {Uint8Array} */ bytes) => {
-      writeFileSync(join(folder, 'ckpt.pt'), bytes)
-      await browser.choose('.file input[type=file]', join(folder, 'ckpt.pt'))
-    }
-    const said = (/** @type {string} */ sentence) =>
-      eventually(
-        () =>
-          browser.run(
-            `const text = document.querySelector('.file')?.textContent.replace(/\\s+/g, ' ')
-          return text?.includes(arguments[0])`,
-            sentence,
-          ),
-        `it does not say: ${sentence}`,
-      )
-    await browser.open(`${url}?embed=story&story.all=yes`)
-    await said('drop its file here.')
-    await choose(file.subarray(0, 3000))
-    await said('The file should be a file of torch.save, got 3000 bytes')
-    await choose(file)
-    await said('ckpt.pt: 19 tokens, shown as numbers')
-  })
 })

@@ -301,14 +301,14 @@ test('on the slide and on the stretch the dots move to their places; with reduce
   const { page } = await site.open('', { at: 'worked-example', byFrames: true })
   /** The dots of sample 1's last row. */
   const dots = () =>
-    page.$$eval(`${ROOT} svg circle`, (all) => all.slice(-6).map((dot) => Number(dot.getAttribute('cx'))))
+    page.$$eval(`${ROOT} svg .dot`, (all) => all.slice(-6).map((dot) => Number(dot.getAttribute('cx'))))
   const outputs = await dots()
   // From now on: the places of the dots in each frame, until they stand still.
   await page.evaluate((root) => {
     /** @type {string[]} */
     const frames = []
     const look = () => {
-      const all = [...document.querySelectorAll(`${root} svg circle`)]
+      const all = [...document.querySelectorAll(`${root} svg .dot`)]
       frames.push(all.map((dot) => dot.getAttribute('cx')).join())
       Object.assign(window, { places: new Set(frames).size, still: new Set(frames.slice(-20)).size === 1 })
       requestAnimationFrame(look)
@@ -323,7 +323,7 @@ test('on the slide and on the stretch the dots move to their places; with reduce
   assert.ok(slid[0] < -10)
   await page.close()
   const still = await openStill('worked-example.step=subtract')
-  const now = await still.page.$$eval(`${ROOT} svg circle`, (all) =>
+  const now = await still.page.$$eval(`${ROOT} svg .dot`, (all) =>
     all.slice(-6).map((dot) => Number(dot.getAttribute('cx'))),
   )
   now.forEach((x, i) => near(x, there[i], 0.1))
