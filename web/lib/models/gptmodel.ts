@@ -9,6 +9,7 @@ import {
   checkCount,
   checkFunction,
   checkInteger,
+  checkProbability,
   checkSize,
 } from '../check.ts'
 import { fail, withClass, withName } from '../errors.ts'
@@ -77,6 +78,7 @@ export class GPTModel extends Module {
       checkSize('contextLength', contextLength)
       checkSize('embDim', embDim)
       checkInteger('nLayers', nLayers, 1, MAX_LAYERS)
+      checkProbability('dropRate', dropRate)
       checkBoolean('tieWeights', tieWeights)
       this.vocabSize = vocabSize
       this.contextLength = contextLength
