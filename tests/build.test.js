@@ -35,7 +35,14 @@ const KERNELS = ['crossentropy.c', 'gelu.c', 'mse.c', 'softmax.c']
 const ours = (/** @type {string} */ source) =>
   !['dist', 'node_modules'].includes(basename(source)) &&
   (!/\bc\/\w+\.c$/.test(source) || KERNELS.includes(basename(source)))
-for (const path of ['build.sh', 'c', 'web', 'package.json', 'package-lock.json'])
+for (const path of [
+  'build.sh',
+  'c',
+  'web',
+  'package.json',
+  'package-lock.json',
+  'tests/golden/notebooks.json',
+])
   cpSync(join(root, path), join(copy, path), { recursive: true, filter: ours })
 
 // The tools of this system, except for compilers, Node, and apt, whose packages should not be installed.
