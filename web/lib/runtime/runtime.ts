@@ -166,7 +166,7 @@ export function run(kernel: FunctionName, args: readonly Argument[], nanoseconds
   if (scratchAt < 0 && pool === null) return call(memory, kernel, args, values, 1)
   const sizes = args.filter((arg) => typeof arg === 'number')
   const takesPart = exports[kernel].length === args.length + 2 // part and parts
-  const parts = takesPart ? partsFor(nanoseconds ?? costOf(kernel, sizes)) : 1
+  const parts = takesPart && threads > 1 ? partsFor(nanoseconds ?? costOf(kernel, sizes)) : 1
   if (scratchAt < 0) return call(memory, kernel, args, values, parts)
   const size = KERNELS[kernel]?.scratch?.(exports, ...sizes) ?? 0
   const floats = size >>> 0 // unsigned: SIZE_MAX, for no such scratch, is -1
