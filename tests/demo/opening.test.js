@@ -68,7 +68,7 @@ function noteShow() {
   requestAnimationFrame(look)
 }
 /** @typedef {{ on: string, stats: string, babble: string, busy: string }[]} Shown */
-/** Without what stands twice. @param {string[]} all */
+/** Each text once. @param {string[]} all */
 const runs = (all) => all.filter((one, i) => one !== all[i - 1])
 
 test('when the page opens the switch goes off and on again, once, with the rows and the story', async () => {

@@ -100,8 +100,8 @@ export const noGrad = /* @__PURE__ */ named('noGrad', <T>(fn: () => T): T => {
 /**
  * Runs `fn` and frees every tensor that was made inside, the parameters of layers too, except the result of
  * `fn` and what its `backward` needs. A result is a tensor, a layer, or an array, plain object, Map or Set of
- * them. Also kept is what a layer or an optimizer of your own, made before, holds in a property (or in an array,
- * plain object, Map or Set there), and what was assigned to a `.grad`. Where `fn` throws, all others are freed.
+ * them. A layer or an optimizer of your own, made before, keeps what its properties hold, also in an array, plain
+ * object, Map or Set. A leaf keeps its `.grad`. Where `fn` throws, all other tensors are freed.
  *
  * @param fn synchronous
  * @returns the result of fn

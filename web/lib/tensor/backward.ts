@@ -90,7 +90,7 @@ function addPart({ addTo, targets: [target] }: Step, dy: Tensor, sums: Sums): bo
 }
 
 /** @returns this step and all before it, the last one first */
-export function stepsBefore(last: Step | null): Step[] {
+function stepsBefore(last: Step | null): Step[] {
   const found: Set<Step> = new Set(last ? [last] : [])
   for (const step of found) {
     step.checkLive()

@@ -8,7 +8,7 @@
 // A leaf is a tensor that no step made, such as a parameter.
 //
 // `backward` runs the steps from the last to the first. Each step gets the gradient of its output, the sum
-// over all uses of that output, and computes the gradients of its inputs. Then it lets go of what it owns,
+// over all uses of that output, and computes the gradients of its inputs. Then the step lets go of its tensors,
 // unless the graph is retained. runtime/scope.ts says who owns a tensor.
 
 import { fail, GptLayersError } from '../errors.ts'

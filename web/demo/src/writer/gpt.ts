@@ -13,7 +13,7 @@ export interface Gpt {
 
 let started: Gpt | null = null
 
-/** The worker with the stories' GPT: one for all sections. Where it has failed, another one. */
+/** The worker with the stories' GPT: one for all sections. After a failure a new one is started. */
 export function storiesGpt(): Gpt {
   if (started) return started
   let fail: (error: Error) => void
