@@ -37,7 +37,7 @@ const numbers = async (/** @type {Page} */ page, /** @type {string} */ table) =>
 /** Where a table's dots stand, and whether each is lit: [samples][5]. */
 const dots = async (/** @type {Page} */ page, /** @type {string} */ table) => {
   const all = await page.$$eval(`#batch-norm [data-norm=${table}] .dot`, (circles) =>
-    circles.map((one) => ({ at: one.cx.baseVal.value, lit: one.matches('.lit') })),
+    circles.map((one) => ({ at: Number(one.getAttribute('cx')), lit: one.matches('.lit') })),
   )
   return Array.from({ length: all.length / 5 }, (_, r) => all.slice(5 * r, 5 * r + 5))
 }
