@@ -3,9 +3,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTask } from 'node:timers/promises'
+import { LAYERS } from '../layers.js'
 import { assertRefuses, collectGarbage, gradientOf, loadForTest, until, untyped } from './support.js'
 
 const gpt = await loadForTest()
+
+/** For `used`. */
+const probe = gpt.zeros([1])
 
 /** @param {number[] | number[][]} values */
 const parameter = (values) => gpt.parameter(gpt.tensor(values))
@@ -701,6 +705,19 @@ test('backward within a gradient function goes through other graphs, and is refu
     return [dy]
   })
   assertRefuses(() => loss.sum().backward(), 'VALUE', /freed the graph/)
+})
+
+test('without a scope, backward frees at once what a layer has kept for it', () => {
+  for (const [name, make] of Object.entries(LAYERS)) {
+    const [layer, input] = make(gpt, { rows: 6, cols: 8, heads: 2 })
+    const x = input instanceof gpt.Tensor ? gpt.parameter(input) : input
+    const before = used(probe)
+    const y = layer.forward(x)
+    const loss = y.sum()
+    loss.backward()
+    for (const owned of [loss, y, ...[x, ...layer.parameters()].map(({ grad }) => grad)]) owned?.dispose()
+    assert.equal(used(probe), before, name)
+  }
 })
 
 test('a loss that is kept holds nothing of its graph after backward', async () => {

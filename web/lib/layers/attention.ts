@@ -65,7 +65,8 @@ function attend(y: Tensor, qkv: Tensor, weights: Tensor | null, sizes: Sizes, p:
   if (weights) run('gpt_attention_weights', [weights, SCRATCH, qkv, max, sum, ...sizes])
   recordKernel(y, {
     inputs: [qkv],
-    saved: [y, qkv, max, sum],
+    saved: [y, qkv],
+    owned: [max, sum],
     backward: (dy, dqkv) => {
       const read = [dy, y, qkv, max, sum]
       run('gpt_attention_backward', [dqkv, SCRATCH, ...read, ...sizes, seed, p])

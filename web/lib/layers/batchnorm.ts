@@ -112,9 +112,10 @@ export class BatchNorm extends Module {
     run('gpt_batchnorm_update', [runningMean, runningVar, ...batch, rows, cols, momentum])
     runningMean.changed()
     runningVar.changed()
-    recordKernel(y, {
+    return recordKernel(y, {
       inputs: [x, scale, shift],
-      saved: [x, ...batch, scale],
+      saved: [x, scale],
+      owned: batch,
       backward: (dy, dx, dscale, dshift) =>
         run(
           'gpt_batchnorm_backward',
@@ -122,7 +123,5 @@ export class BatchNorm extends Module {
           1.5 * x.size,
         ),
     })
-    if (y.step === null) for (const statistic of batch) statistic.dispose()
-    return y
   }
 }

@@ -5,7 +5,7 @@ import { run, SCRATCH } from '../runtime/runtime.ts'
 import { checkTensor, checkTensorOf } from '../tensor/check.ts'
 import { type Indices, checkIndices, storeIndices } from '../tensor/indices.ts'
 import { type Matrix, asMatrix, int8Of, Int8Weight, isByDot } from '../tensor/int8weight.ts'
-import { recordKernel, records } from '../tensor/tape.ts'
+import { recordKernel } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { Module } from './module.ts'
 
@@ -33,10 +33,10 @@ function rowsOf(weight: Tensor, checked: ReturnType<typeof checkIndices>): Tenso
   const stored = storeIndices(checked)
   const sizes = [stored.size, count, dim]
   run('gpt_embedding_forward', [y, stored, weight, ...sizes])
-  if (!records(weight)) stored.dispose()
   return recordKernel(y, {
     inputs: [weight],
-    saved: [stored],
+    saved: [],
+    owned: [stored],
     backward: (dy, dweight) => run('gpt_embedding_backward', [dweight, SCRATCH, dy, stored, ...sizes]),
   })
 }

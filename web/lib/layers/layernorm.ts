@@ -73,7 +73,8 @@ function normalize(
   run('gpt_layernorm_forward', [y, mean, rstd, x, scale, shift, rows, cols, eps])
   return recordKernel(y, {
     inputs: [x, scale, shift],
-    saved: [x, mean, rstd, scale],
+    saved: [x, scale],
+    owned: [mean, rstd],
     backward: (dy, dx, dscale, dshift) => {
       const read = [dy, x, mean, rstd, scale]
       run('gpt_layernorm_backward', [dx, dscale, dshift, ...read, rows, cols])

@@ -53,7 +53,8 @@ function normalize(x: Tensor, rows: number, scale: Tensor, eps: number): Tensor 
   run('gpt_rmsnorm_forward', [y, rstd, x, scale, rows, cols, eps], 0.3 * x.size)
   return recordKernel(y, {
     inputs: [x, scale],
-    saved: [x, rstd, scale],
+    saved: [x, scale],
+    owned: [rstd],
     backward: (dy, dx, dscale) =>
       run('gpt_rmsnorm_backward', [dx, dscale, dy, x, rstd, scale, rows, cols], 0.7 * x.size),
   })

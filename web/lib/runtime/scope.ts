@@ -43,7 +43,13 @@ export function giveToScope(tensor: Owned): void {
   scopes.at(-1)?.made?.add(tensor)
 }
 
-/** The innermost scope lets go of a tensor that was made there, unless a layer of the user's own may keep it. */
+/** The first owner of a tensor that was made in the innermost scope, or without one, lets go of it. */
+export function makerLetsGo(tensor: Owned): void {
+  scopes.at(-1)?.made?.delete(tensor)
+  tensor.letGo()
+}
+
+/** As `makerLetsGo` of a tensor that was made in the innermost scope, unless a layer of the user's own may keep it. */
 function letGoEarly(tensor: Owned): void {
   const scope = scopes.at(-1)
   if (scope?.keepers.size === 0 && scope.made?.delete(tensor)) tensor.letGo()

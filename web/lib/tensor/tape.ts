@@ -12,6 +12,7 @@
 // unless the graph is retained. runtime/scope.ts says who owns a tensor.
 
 import { fail, GptLayersError } from '../errors.ts'
+import { makerLetsGo } from '../runtime/scope.ts'
 import { Tensor } from './tensor.ts'
 
 /**
@@ -196,6 +197,8 @@ export function recordPart(output: Tensor, input: Tensor, addTo: (dx: Tensor, dy
 /**
  * Records a layer's step: a kernel writes the gradients of the inputs.
  *
+ * @param owned what `backward` reads, too, and was made here for it alone: the step is its only owner. Where no step
+ *   is recorded, it is freed
  * @returns the output
  */
 export function recordKernel(
@@ -203,21 +206,25 @@ export function recordKernel(
   {
     inputs,
     saved,
+    owned = [],
     backward,
   }: {
     inputs: readonly (Tensor | null)[]
     saved: readonly (Tensor | null)[]
+    owned?: readonly (Tensor | null)[]
     backward: (dy: Tensor, ...gradients: (Tensor | null)[]) => void
   },
 ): Tensor {
-  if (!records(...inputs)) return output
-  const shapes = inputs.map((input) => input && input.shape)
-  const gradients: Gradients = (dy, wanted) => {
-    const written = shapes.map((shape, i) => (shape && wanted[i] ? Tensor.empty(shape) : null))
-    backward(dy, ...written)
-    return written
+  if (records(...inputs)) {
+    const shapes = inputs.map((input) => input && input.shape)
+    const gradients: Gradients = (dy, wanted) => {
+      const written = shapes.map((shape, i) => (shape && wanted[i] ? Tensor.empty(shape) : null))
+      backward(dy, ...written)
+      return written
+    }
+    const kept = [...saved, ...owned].filter((tensor) => tensor !== null)
+    output.step = new Step(output, inputs, gradients, kept)
   }
-  const kept = saved.filter((tensor) => tensor !== null)
-  output.step = new Step(output, inputs, gradients, kept)
+  for (const tensor of owned) if (tensor) makerLetsGo(tensor)
   return output
 }
