@@ -327,15 +327,16 @@ test('an int8 weight is refused for what is no layer’s weight, also with stric
     w = gpt.parameter(gpt.ones([7, 10]))
     table = gpt.ones([7, 10])
   }
-  const own = new Own()
   const { int8Weight } = new gpt.Linear(10, 7).quantize()
+  const beside = Object.assign(new Own(), { linear: new gpt.Linear(1, 1) })
   for (const name of ['w', 'table']) {
-    assertRefuses(
-      () => own.loadStateDict({ [name]: untyped(int8Weight) }, { strict: false }),
-      'UNSUPPORTED',
-      new RegExp(`${name} should have floats, or be a weight with scales in ${name}_scale, got I8$`),
-    )
-    assert.ok(own.stateDict()[name].data.every((value) => value === 1))
+    const load = (/** @type {InstanceType<typeof Own>} */ own) => () =>
+      own.loadStateDict({ [name]: untyped(int8Weight) }, { strict: false })
+    const message = `${name} should have floats, or be a weight with scales in ${name}_scale, got I8$`
+    assertRefuses(load(beside), 'UNSUPPORTED', new RegExp(message))
+    const alone = new Own()
+    assertRefuses(load(alone), 'TYPE', new RegExp(`${name} should be a Tensor, got an Int8Weight$`))
+    for (const own of [beside, alone]) assert.ok(own.stateDict()[name].data.every((value) => value === 1))
   }
 })
 

@@ -1,6 +1,7 @@
-// The names of tensors in the files that people have, and which of our tensors gets their values.
+// Finds the tensor of a file that has the values of ours: by its name.
 
-import type { Matrices } from '../tensor/int8weight.ts'
+import type * as GPTNames from './gptnames.ts'
+import type { Matrices } from './matrix.ts'
 import type { Tensor } from '../tensor/tensor.ts'
 import { shortName } from '../check.ts'
 import { fail } from '../errors.ts'
@@ -18,7 +19,7 @@ type Part = 0 | 1 | 2
  * | weight | how the file has a matrix: `[out, in]`, as nn.Linear; `c_attn`: as the shape of c_attn says |
  * | part | the tensor is this part of ours |
  */
-interface Row {
+export interface Row {
   theirs: string
   ours: string | null
   beside?: string
@@ -26,145 +27,21 @@ interface Row {
   part?: Part
 }
 
-/**
- * A name that is in our state dict comes first, then the first row that leads to one. `saveSafetensors` with
- * `names: 'gpt2'` or `'book'` writes the first of theirs for ours.
- */
-const ROWS: Readonly<Record<'gpt2' | 'book' | 'others', readonly Row[]>> = {
-  // OpenAI's and Hugging Face's files have weights [in, out], nanoGPT's and minGPT's [out, in].
-  gpt2: [
-    { theirs: 'wte', ours: 'tok_emb' },
-    { theirs: 'wpe', ours: 'pos_emb' },
-    { theirs: 'h', ours: 'trf_blocks', weight: 'c_attn' },
-    { theirs: 'ln_1', ours: 'norm1' },
-    { theirs: 'ln_2', ours: 'norm2' },
-    { theirs: 'ln_f', ours: 'final_norm' },
-    { theirs: 'lm_head', ours: 'out_head' },
-    { theirs: 'mlp', ours: 'ff' },
-    { theirs: 'c_fc', ours: 'layers.0', weight: 'c_attn' },
-    { theirs: 'c_proj', ours: 'layers.2', weight: 'c_attn' },
-    { theirs: 'bias', ours: null, beside: 'c_attn' }, // the mask
-    { theirs: 'masked_bias', ours: null, beside: 'c_attn' },
-    { theirs: 'weight', ours: 'scale' }, // PyTorch's norms
-    { theirs: 'bias', ours: 'shift' },
-    { theirs: 'num_batches_tracked', ours: null, beside: 'running_mean' },
-  ],
-  book: [
-    { theirs: 'att', ours: 'attn' },
-    { theirs: 'W_query', ours: 'c_attn', weight: '[out, in]', part: 0 },
-    { theirs: 'W_key', ours: 'c_attn', weight: '[out, in]', part: 1 },
-    { theirs: 'W_value', ours: 'c_attn', weight: '[out, in]', part: 2 },
-    { theirs: 'qkv', ours: 'c_attn', weight: '[out, in]' },
-    { theirs: 'out_proj', ours: 'c_proj', weight: '[out, in]' },
-    { theirs: 'proj', ours: 'c_proj', weight: '[out, in]' },
-    { theirs: 'mask', ours: null, beside: 'c_attn' },
-  ],
-  // minGPT before 2022
-  others: [
-    { theirs: 'pos_emb', ours: 'pos_emb.weight' },
-    { theirs: 'blocks', ours: 'trf_blocks', weight: '[out, in]' },
-    { theirs: 'ln1', ours: 'norm1' },
-    { theirs: 'ln2', ours: 'norm2' },
-    { theirs: 'query', ours: 'c_attn', part: 0, beside: 'c_attn' },
-    { theirs: 'key', ours: 'c_attn', part: 1, beside: 'c_attn' },
-    { theirs: 'value', ours: 'c_attn', part: 2, beside: 'c_attn' },
-    { theirs: 'mlp', ours: 'ff.layers' },
-    { theirs: 'head', ours: 'out_head' },
-  ],
-}
-
-export const TOKENS = 'tok_emb.weight'
-export const HEAD = 'out_head.weight'
-
-const BLOCK = [
-  'norm1.scale',
-  'norm1.shift',
-  'attn.c_attn.weight',
-  'attn.c_attn.bias',
-  'attn.c_proj.weight',
-  'attn.c_proj.bias',
-  'norm2.scale',
-  'norm2.shift',
-  'ff.layers.0.weight',
-  'ff.layers.0.bias',
-  'ff.layers.2.weight',
-  'ff.layers.2.bias',
+/** PyTorch's names of the tensors of norms. */
+export const NORMS: readonly Row[] = [
+  { theirs: 'weight', ours: 'scale' },
+  { theirs: 'bias', ours: 'shift' },
+  { theirs: 'num_batches_tracked', ours: null, beside: 'running_mean' },
 ]
-
-/** The names of a GPTModel's tensors in its state dict. Biases and the head may be missing there. */
-export const gptNames = (nLayers: number): string[] => [
-  TOKENS,
-  'pos_emb.weight',
-  'final_norm.scale',
-  'final_norm.shift',
-  HEAD,
-  ...Array.from({ length: nLayers }, (_, i) => BLOCK.map((name) => `trf_blocks.${i}.${name}`)).flat(),
-]
-
-/**
- * The names under which others have a tensor of ours.
- *
- * @param ours one of `gptNames`
- * @returns one name, or those of query, key and value
- */
-export function theirNames(ours: string, others: 'gpt2' | 'book'): string[] {
-  const renamed = [0, 1, 2].map((part) =>
-    ROWS[others]
-      .filter((row) => (row.part ?? part) === part)
-      .reduce((name, { ours, theirs }) => `.${name}.`.replace(`.${ours}.`, `.${theirs}.`).slice(1, -1), ours),
-  )
-  const prefix = others === 'gpt2' && ours !== HEAD ? 'transformer.' : ''
-  return [...new Set(renamed)].map((name) => prefix + name)
-}
 
 /** What torch.compile, FSDP, activation checkpoints, DataParallel and LoRA put into the names of what they wrap. */
 const WRAPPER = /^(_orig_mod|_(fsdp|checkpoint)_wrapped_module|module|base_layer)$/
 
-const withoutWrappers = (name: string): string =>
+export const withoutWrappers = (name: string): string =>
   name
     .split('.')
     .filter((part) => !WRAPPER.test(part))
     .join('.')
-
-/**
- * An embedding in a file. What stands before its name, such as `transformer.`, stands before all names there. A
- * tied file may lack wte.
- */
-const EMBEDDING = /^((?:[^.]+\.){0,20})(?:wte|wpe|tok_emb)\.weight$/
-
-/** Whether this name in a file is that of a GPT's embedding. */
-export const isEmbedding = (theirs: string): boolean => EMBEDDING.test(withoutWrappers(theirs))
-
-/** The number of blocks of a GPT that has these names in a file. */
-export const countBlocks = (theirs: readonly string[]): number =>
-  new Set(
-    theirs.flatMap(
-      (name) => /(?:^|\.)(?:h|trf_blocks|blocks)\.(\d+)\./.exec(withoutWrappers(name))?.[1] ?? [],
-    ),
-  ).size
-
-/** Whether these are the names of minGPT before 2022. */
-export const isOldMinGPT = (theirs: readonly string[]): boolean =>
-  theirs.some((name) => /(^|\.)blocks\.0\.attn\.key\.weight$/.test(withoutWrappers(name)))
-
-/** The words for a model in a file that has more beside it, such as an average of its weights. */
-const MODELS = ['model', 'model_state_dict', 'module', 'state_dict', 'transformer']
-
-/**
- * Chooses one of several GPTs in a file.
- *
- * @param what the argument that is the file, for errors
- * @param paths where the GPTs are, such as `ema.module`
- * @throws {GptLayersError} VALUE where the paths do not say which is the model
- */
-export function modelAmong(what: string, paths: readonly string[]): string {
-  const all = paths.map((path) => path.split('.'))
-  const shared = all[0].findIndex((part, i) => all.some((parts) => parts[i] !== part))
-  const named = paths.filter((_, i) => all[i].slice(shared).every((part) => MODELS.includes(part)))
-  const [first, ...others] = paths.length === 1 ? paths : named
-  if (first !== undefined && others.length === 0) return first
-  throw fail('VALUE', what, 'have one GPT, or one named model, module or state_dict', listed(paths))
-}
 
 /** Our tensor that a name stands for. */
 interface Found {
@@ -179,19 +56,22 @@ type Tree = Map<string, Tree>
 
 /**
  * Makes the function that finds our name for a name in a file: null for a tensor to be ignored, undefined for
- * one that is unknown.
+ * one that is unknown. A name that is ours comes first, then the first row that leads to one.
  *
  * @param what the argument that is the file, for errors
  * @param own our names
  * @param theirs all names in the file
+ * @param gpt the names of GPTs; null for a layer without matrices, which no GPT has
  * @throws {GptLayersError} VALUE for several GPTs, unless one is named as the model
  */
 export function finderOf(
   what: string,
   own: readonly string[],
   theirs: readonly string[],
+  gpt: typeof GPTNames | null,
 ): (name: string) => Found | null | undefined {
   const isOwn = new Set(own)
+  const rows = [...(gpt?.gptRows() ?? []), ...NORMS]
   const tree: Tree = new Map()
   for (const name of own) {
     let inside = tree
@@ -210,16 +90,13 @@ export function finderOf(
     // The head has the first parts of the prefix only: transformer.wte.weight, lm_head.weight.
     for (let length = prefix.length; length >= 0; length--) {
       const rest = below(parts, prefix.slice(0, length))
-      const found = rest ? findIn(tree, rest, []) : undefined
+      const found = rest ? findIn(rows, tree, rest, []) : undefined
       if (found !== undefined) return found
     }
     return undefined
   }
-  if (isOwn.has(TOKENS) && !theirs.some((name) => find(name)?.name === TOKENS)) {
-    const prefixes = new Set(
-      theirs.flatMap((name) => EMBEDDING.exec(withoutWrappers(name))?.[1].slice(0, -1) ?? []),
-    )
-    if (prefixes.size > 0) prefix = modelAmong(what, [...prefixes]).split('.')
+  if (gpt && isOwn.has(gpt.TOKENS) && !theirs.some((name) => find(name)?.name === gpt.TOKENS)) {
+    prefix = gpt.prefixIn(what, theirs)
   }
   return find
 }
@@ -239,13 +116,18 @@ function below(parts: readonly string[], prefix: readonly string[]): readonly st
  * @param theirs the parts of their name below that layer
  * @param path the parts of our name of that layer
  */
-function findIn(tree: Tree, theirs: readonly string[], path: readonly string[]): Found | null | undefined {
+function findIn(
+  rows: readonly Row[],
+  tree: Tree,
+  theirs: readonly string[],
+  path: readonly string[],
+): Found | null | undefined {
   const [first, ...rest] = theirs
   if (first === undefined) return tree.size === 0 ? { name: path.join('.') } : undefined
   const own = tree.get(first)
-  const found = own && findIn(own, rest, [...path, first])
+  const found = own && findIn(rows, own, rest, [...path, first])
   if (found !== undefined) return found
-  for (const { theirs, ours, beside, ...how } of Object.values(ROWS).flat()) {
+  for (const { theirs, ours, beside, ...how } of rows) {
     if (theirs !== first || (beside !== undefined && !tree.has(beside))) continue
     if (ours === null) {
       if (rest.length === 0) return null
@@ -253,10 +135,10 @@ function findIn(tree: Tree, theirs: readonly string[], path: readonly string[]):
     }
     const parts = ours.split('.')
     const inside = parts.reduce<Tree | undefined>((tree, part) => tree?.get(part), tree)
-    const found = inside && findIn(inside, rest, [...path, ...parts])
+    const found = inside && findIn(rows, inside, rest, [...path, ...parts])
     if (found !== undefined) return found && { ...found, ...how }
   }
-  return WRAPPER.test(first) ? findIn(tree, rest, path) : undefined
+  return WRAPPER.test(first) ? findIn(rows, tree, rest, path) : undefined
 }
 
 /** A tensor of a file or of a dict. */
@@ -286,8 +168,8 @@ export interface Match {
   part: Part | null
 }
 
-/** A tensor of the file, and how it was found. */
-type Source = Omit<Found, 'name'> & { info: TensorInfo }
+/** A tensor of the file, and what its name says. */
+export type Source = Omit<Found, 'name'> & { info: TensorInfo }
 
 /**
  * Finds the values of each tensor of a layer. A tensor with two names may have two matches.
@@ -309,14 +191,15 @@ export function matchNames(
   strict: boolean,
 ): { matches: Match[]; missing: string[]; unknown: string[] } {
   const theirs = infos.map(({ name }) => name)
-  const find = finderOf(what, Object.keys(own), theirs)
+  const gpt = matrices.values().next().value?.names ?? null
+  const find = finderOf(what, Object.keys(own), theirs, gpt)
   /** By our name; a part by our name and its number, scales by our name and SCALE. */
   const sources: Map<string, Source> = new Map()
   const unknown: string[] = []
   for (const info of infos) {
     const found = find(info.name)
     if (found === null) continue
-    if (found) dropBatch(found, info)
+    if (found) gpt?.dropBatch(found.name, info)
     const weight = info.name.endsWith(SCALE) ? find(info.name.slice(0, -SCALE.length))?.name : undefined
     const isScale = !found && weight !== undefined && matrices.has(own[weight])
     if (!found && !isScale) {
@@ -333,20 +216,13 @@ export function matchNames(
     sources.set(key, { ...found, info })
   }
 
-  const [isLinear, isOther] = orderOf(sources, own)
-  function isTransposed(name: string, weight: Source['weight'], isInt8: boolean): boolean {
-    const matrix = matrices.get(own[name])
-    if (!matrix) return false
-    if (isInt8 || weight === '[out, in]') return matrix.transposed
-    if (weight === 'c_attn') return isLinear === matrix.transposed
-    return isOther && /(^|\.)c_(attn|proj)\.weight$/.test(name)
-  }
+  const isTransposed = gpt?.transposedIn(sources, own, matrices) ?? (() => false)
   function match(name: string, from: string, part: Part | null = null): Match[] {
     const source = sources.get(from + (part ?? ''))
     const scale = sources.get(from + SCALE)?.info ?? null
     if (source) {
       const { info, weight } = source
-      if (!scale) checkFloats(info, own[name])
+      if (!scale) gpt?.checkFloats(info, own[name])
       return [{ name, target: own[name], info, scale, transposed: isTransposed(name, weight, !!scale), part }]
     }
     if (scale === null || Object.hasOwn(own, from + SCALE)) return []
@@ -362,7 +238,7 @@ export function matchNames(
       if (all.length % 3 !== 0) missing.push(name)
     }
     // GPT-2's file has no head: the head shares the token embedding's weight.
-    if (all.length === 0 && name === HEAD && !matched.has(target)) all = match(name, TOKENS)
+    if (all.length === 0 && name === gpt?.HEAD && !matched.has(target)) all = match(name, gpt.TOKENS)
     if (all.length > 0) matched.add(target)
     else absent.push(name)
     return all
@@ -375,43 +251,9 @@ export function matchNames(
   return { matches, missing, unknown }
 }
 
-/** Drops the first axis of minGPT's positions, [1, contextLength, embDim]. */
-export function dropBatch({ name }: Found, info: TensorInfo): void {
-  const [batch, ...shape] = info.shape
-  if (name === 'pos_emb.weight' && shape.length === 2 && batch === 1) info.shape = shape
-}
-
-/** A weight of integers needs scales, or it would be 100 times too large. A buffer may have exact integers. */
-function checkFloats({ name, dtype }: TensorInfo, { isParameter }: Tensor): void {
-  if (dtype.includes('F') || (dtype !== 'I8' && !isParameter)) return
-  const short = shortName(name)
-  const expected = `have floats, or be a weight with scales in ${short}${SCALE}`
-  throw fail('UNSUPPORTED', short, expected, dtype)
-}
-
 /** @param others the names that came instead */
 export const lacks = (what: string, missing: readonly string[], others: readonly string[]) =>
   fail('VALUE', what, `have ${listed(missing)}`, listed(others))
-
-/**
- * How a file has its matrices: as the shape of c_attn tells, or that of the first feed-forward layer.
- *
- * @returns whether they are [out, in], as nn.Linear has them, and whether c_attn is not as ours
- */
-function orderOf(
-  sources: ReadonlyMap<string, Source>,
-  own: Record<string, Tensor>,
-): [isLinear: boolean, isOther: boolean] {
-  const find = (end: string, isRight = (_: Source) => true) =>
-    [...sources].find(([name, source]) => name.endsWith(end) && !sources.has(name + SCALE) && isRight(source))
-  const attention = find('c_attn.weight')
-  const [name, source] = attention ?? find('layers.0.weight', ({ weight }) => weight === 'c_attn') ?? []
-  if (name === undefined || !source) return [false, false]
-  const [rows, cols] = source.info.shape
-  const [ownRows, ownCols] = own[name].shape
-  if (!attention) return [rows === ownRows && rows !== cols, false]
-  return [rows === 3 * cols, rows === ownCols && cols === ownRows && rows !== cols]
-}
 
 /** At most 12 names, for an error message. */
 export function listed(names: readonly string[]): string {

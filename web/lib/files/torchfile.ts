@@ -14,7 +14,8 @@
 import { describe } from '../check.ts'
 import { fail } from '../errors.ts'
 import { bytesOf, toFloat32, toInt8 } from './dtypes.ts'
-import { type TensorInfo, isEmbedding, modelAmong } from './names.ts'
+import { isEmbedding, modelAmong } from './gptnames.ts'
+import type { TensorInfo } from './names.ts'
 import {
   type Reading,
   type RowWriter,

@@ -4,9 +4,10 @@ import * as random from '../runtime/random.ts'
 import { run, SCRATCH } from '../runtime/runtime.ts'
 import { checkTensor, checkTensorOf } from '../tensor/check.ts'
 import { type Indices, checkIndices, storeIndices } from '../tensor/indices.ts'
-import { type Matrix, asMatrix, int8Of, Int8Weight, isByDot } from '../tensor/int8weight.ts'
+import { int8Of, Int8Weight, isByDot } from '../tensor/int8weight.ts'
 import { recordKernel } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
+import { type Matrix, asMatrix } from '../files/matrix.ts'
 import { Module } from './module.ts'
 
 /**

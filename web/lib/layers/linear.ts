@@ -4,10 +4,11 @@ import * as random from '../runtime/random.ts'
 import { type FunctionName, run, SCRATCH } from '../runtime/runtime.ts'
 import { temporary } from '../runtime/scope.ts'
 import { checkOptional, checkRows, checkTensor, checkTensorOf } from '../tensor/check.ts'
-import { type Matrix, asMatrix, int8Of, Int8Weight, isByDot } from '../tensor/int8weight.ts'
+import { int8Of, Int8Weight, isByDot } from '../tensor/int8weight.ts'
 import { leading } from '../tensor/shape.ts'
 import { record, recordKernel } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
+import { type Matrix, asMatrix } from '../files/matrix.ts'
 import { Module } from './module.ts'
 
 export interface AffineOptions {

@@ -16,13 +16,14 @@ import {
 } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { checkOperand, checkTensor } from '../tensor/check.ts'
-import { type Int8Weight, type Matrices, type Matrix, GROUP_SIZE } from '../tensor/int8weight.ts'
+import { type Int8Weight, GROUP_SIZE } from '../tensor/int8weight.ts'
 import { snakeCase } from '../tensor/pyformat.ts'
 import { addKeeper, registerKeeper, withUserScopes } from '../runtime/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { type LoadedKeys, copyDict } from '../files/copy.ts'
+import type { Matrices, Matrix } from '../files/matrix.ts'
 import { printLayer } from './print.ts'
-import { int8Matrices, quantize } from './quantize.ts'
+import { int8Matrices } from './quantize.ts'
 
 /**
  * The second argument of `forward`: options of one call. Sequential gives it to every layer, GPTModel to its
@@ -320,7 +321,9 @@ export class Module {
     const isSize = (n: number) => n > 0 && (n === Infinity || n % 2 === 0)
     const checks = { groupSize: number('an even positive integer, or Infinity', isSize) }
     const { groupSize } = checkOptions(options, { groupSize: GROUP_SIZE }, checks)
-    quantize(Module.int8Matrices(this), groupSize, `${this.constructor.name}.quantize`)
+    const matrices = Module.int8Matrices(this)
+    const [matrix] = matrices.values()
+    matrix?.int8.quantize(matrices, groupSize, `${this.constructor.name}.quantize`)
     return this
   }
 

@@ -1,26 +1,12 @@
 import type { Storage } from '../runtime/memory.ts'
 import type { Disposes } from '../typed.ts'
-import { checkSameShape, nameMethods, sameShape } from '../check.ts'
+import { checkSameShape, nameMethods } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { type Pointer, accepts, exports, heap, int8Kernel, run } from '../runtime/runtime.ts'
 import { Compared, withoutValues } from './compared.ts'
 import { hashOf } from './hash.ts'
 import { checkElements } from './shape.ts'
 import { Tensor } from './tensor.ts'
-
-/**
- * The tensors of a layer that may be int8: how each is read, and whether some layer computes a product with
- * it, so that `quantize` makes it int8.
- */
-export type Matrices = ReadonlyMap<Tensor, { name: string; transposed: boolean; isProduct: boolean }>
-
-export interface Matrix {
-  weight: Tensor
-  /** whether its shape is [inputs, outputs] */
-  transposed: boolean
-  /** whether the layer computes a matrix product; Embedding does not */
-  isProduct: boolean
-}
 
 /** The most inputs that share a scale, unless the caller says otherwise. */
 export const GROUP_SIZE = 128
@@ -299,14 +285,3 @@ export function int8Of(value: unknown): Int8Weight | null {
   if (value instanceof Int8Weight) return value
   return value instanceof Tensor ? value.int8Weight : null
 }
-
-/**
- * @param weight the property of a layer, which the user may have replaced
- * @param shape that the layer needs
- */
-export const asMatrix = (
-  weight: unknown,
-  shape: readonly number[],
-  reading: { transposed: boolean; isProduct: boolean },
-): Matrix | null =>
-  weight instanceof Tensor && sameShape(weight.shape, shape) ? { weight, ...reading } : null
