@@ -286,21 +286,21 @@ test('in noGrad nothing stays but the output, which dispose frees at once', () =
 test('backward through all parts of a tensor makes one gradient of its size, not one for each part', () => {
   const parts = 16
   const Tensor = untyped(gpt.Tensor)
-  const { zeros } = Tensor
+  const { full } = Tensor
   for (const isLeaf of [true, false]) {
     const x = gpt.parameter(gpt.randn([parts, 8]))
     const whole = isLeaf ? x : x.mul(2)
     const weighted = Array.from({ length: parts }, (_, i) => whole.at(i).mul(i))
     const loss = weighted.reduce((sum, part) => sum.add(part)).sum()
     let made = 0
-    Tensor.zeros = (/** @type {number[]} */ shape) => {
+    Tensor.full = (/** @type {number[]} */ shape, /** @type {number} */ value) => {
       if (shape.length === 2 && shape[0] === parts) made++
-      return zeros(shape)
+      return full(shape, value)
     }
     try {
       loss.backward()
     } finally {
-      Tensor.zeros = zeros
+      Tensor.full = full
     }
     assert.equal(made, 1)
     assert.deepEqual(

@@ -62,8 +62,8 @@ export class BatchNorm extends Module {
       const shape = [numFeatures]
       this.scale = Tensor.parameter(shape, ({ data }) => data.fill(1))
       this.shift = Tensor.parameter(shape, ({ data }) => data.fill(0))
-      this.runningMean = Tensor.zeros(shape)
-      this.runningVar = Tensor.zeros(shape)
+      this.runningMean = Tensor.full(shape, 0)
+      this.runningVar = Tensor.full(shape, 0)
       this.runningVar.data.fill(1)
     } catch (error) {
       throw withClass(error, new.target)

@@ -7,7 +7,7 @@ import { temporary } from '../runtime/scope.ts'
 import { sizeOf } from '../tensor/shape.ts'
 import { recordKernel } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
-import { type LossReduction, REDUCTIONS, single, sumOf } from './loss.ts'
+import { type LossReduction, REDUCTIONS, sumOf } from './loss.ts'
 
 /** The target of a row that does not count, for the kernel: PyTorch's default `ignore_index`. */
 const IGNORE = -100
@@ -81,7 +81,7 @@ export const crossEntropy = /* @__PURE__ */ named(
       const [losses, max, sum] = [shape, [rows], [rows]].map((size) => Tensor.empty(size))
       run('gpt_crossentropy_forward', [losses, max, sum, x, stored, rows, cols, labelSmoothing])
       const n = reduction === 'mean' ? counted : 1
-      return recordKernel(reduction === 'none' ? losses : single(sumOf(losses) / n), {
+      return recordKernel(reduction === 'none' ? losses : Tensor.full([], sumOf(losses) / n), {
         inputs: [x],
         saved: [x, max, sum, stored],
         backward: (dy, dx) => {

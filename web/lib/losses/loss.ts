@@ -7,10 +7,3 @@ export const REDUCTIONS: readonly LossReduction[] = ['none', 'mean', 'sum']
 
 /** The sum of a tensor's elements, in float64. */
 export const sumOf = ({ data }: Tensor): number => data.reduce((sum, value) => sum + value, 0)
-
-/** A tensor of shape [] with the value. */
-export function single(value: number): Tensor {
-  const loss = Tensor.empty([])
-  loss.data[0] = value
-  return loss
-}

@@ -4,7 +4,7 @@ import { checkTensor, checkTensorOf } from '../tensor/check.ts'
 import { temporary } from '../runtime/scope.ts'
 import { type Gradients, record } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
-import { type LossReduction, REDUCTIONS, single, sumOf } from './loss.ts'
+import { type LossReduction, REDUCTIONS, sumOf } from './loss.ts'
 
 const DEFAULTS = { reduction: 'mean' as LossReduction }
 
@@ -50,7 +50,7 @@ export const mse = /* @__PURE__ */ named(
         return [dx, toTarget ? dx.neg() : null]
       }
       const loss = isMean ? sumOf(losses) / rows : sumOf(losses) * cols
-      return record(single(loss), [x, t], backward, [x, t])
+      return record(Tensor.full([], loss), [x, t], backward, [x, t])
     })
   },
 )

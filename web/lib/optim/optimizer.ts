@@ -318,7 +318,10 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
   #newStates(places: readonly Place<Options>[]): OptimizerState[] {
     const make = ({ parameter, group }: Place<Options>): OptimizerState =>
       Object.fromEntries(
-        Object.entries(this.stateShapes(parameter, group)).map(([key, shape]) => [key, Tensor.zeros(shape)]),
+        Object.entries(this.stateShapes(parameter, group)).map(([key, shape]) => [
+          key,
+          Tensor.full(shape, 0),
+        ]),
       )
     return withoutScope(() => temporary(() => places.map(make)))
   }

@@ -26,7 +26,7 @@ export function backward(root: Tensor, gradient: Tensor | null, retainGraph: boo
     withoutScope(() =>
       withoutTape(() => {
         // A copy: the caller may change its gradient, and it may be the `.grad` of a leaf, to which is added here.
-        give(root.step ?? root, gradient === null ? oneOf(root.shape) : gradient.clone(), sums)
+        give(root.step ?? root, gradient === null ? Tensor.full(root.shape, 1) : gradient.clone(), sums)
         for (const step of steps) {
           const dy = sums.get(step)
           sums.delete(step)
@@ -57,7 +57,7 @@ function runStep(step: Step, dy: Tensor, sums: Sums): void {
       const target = targets[i]
       gradients[i] = null
       // Only gradients on their way may share memory: it is not added to.
-      if (dx && target) give(target, hasMemoryOf(dx, dy) ? dx : ofItsOwn(dx), sums)
+      if (dx && target) give(target, dx.byteOffset === dy.byteOffset ? dx : ofItsOwn(dx), sums)
     }
   } finally {
     for (const dx of gradients) dx?.letGo()
@@ -65,14 +65,30 @@ function runStep(step: Step, dy: Tensor, sums: Sums): void {
   }
 }
 
-/** @param given passes to the target */
+/**
+ * Adds a gradient to what has come for the output of a step, or to the `.grad` of a leaf.
+ *
+ * @param given passes to this function
+ */
 function give(target: Step | Tensor, given: Tensor, sums: Sums): void {
-  if (!(target instanceof Step)) {
-    addToLeaf(target, given)
-    return
+  const isStep = target instanceof Step
+  const sum = isStep ? sums.get(target) : target.grad
+  if (isStep && !sum) sums.set(target, given)
+  else if (!isStep && target.disposed) given.letGo()
+  else if (!isStep && (!sum || sum.disposed)) target.receiveGradient(ofItsOwn(given))
+  else if (sum) {
+    try {
+      if (isStep && sum.isShared) {
+        sums.set(target, sum.add(given))
+        sum.letGo()
+      } else {
+        run('gpt_add', [sum, sum, given, 1, sum.size, 0, 1, 0, 1])
+        sum.changed()
+      }
+    } finally {
+      given.letGo()
+    }
   }
-  const sum = sums.get(target)
-  sums.set(target, sum === undefined ? given : add(sum, given))
 }
 
 /**
@@ -98,54 +114,6 @@ function stepsBefore(last: Step | null): Step[] {
   }
   return [...found].sort((a, b) => b.number - a.number)
 }
-
-/**
- * @param sum passes to this function, unless it throws
- * @param given passes to this function
- * @returns sum + given
- */
-function add(sum: Tensor, given: Tensor): Tensor {
-  if (!sum.isShared) {
-    addInPlace(sum, given)
-    return sum
-  }
-  try {
-    const result = sum.add(given)
-    sum.letGo()
-    return result
-  } finally {
-    given.letGo()
-  }
-}
-
-/** @param given passes to this function */
-function addInPlace(sum: Tensor, given: Tensor): void {
-  try {
-    run('gpt_add', [sum, sum, given, 1, sum.size, 0, 1, 0, 1])
-  } finally {
-    given.letGo()
-  }
-}
-
-/** A tensor of a single 1. */
-function oneOf(shape: readonly number[]): Tensor {
-  const one = Tensor.empty(shape)
-  one.data[0] = 1
-  return one
-}
-
-/** @param given passes to the leaf: it becomes `.grad`, or it is added to that */
-function addToLeaf(leaf: Tensor, given: Tensor): void {
-  const { grad } = leaf
-  if (leaf.disposed) given.letGo()
-  else if (grad === null || grad.disposed) leaf.receiveGradient(ofItsOwn(given))
-  else {
-    addInPlace(grad, given)
-    grad.changed()
-  }
-}
-
-const hasMemoryOf = (a: Tensor, b: Tensor): boolean => a.byteOffset === b.byteOffset
 
 /**
  * @param given passes to this function

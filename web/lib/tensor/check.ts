@@ -5,11 +5,6 @@ import { fail } from '../errors.ts'
 import { leading, sizeOf } from './shape.ts'
 import { Tensor } from './tensor.ts'
 
-/** Throws DISPOSED where the tensor is not live; for methods, whose argument has no name. */
-export function checkLive(tensor: Tensor): void {
-  if (tensor.disposed) throw fail('DISPOSED', 'the tensor', 'be live', tensor.fate)
-}
-
 /**
  * @param expected in words: `a Tensor or a number`
  * @returns a live tensor

@@ -82,14 +82,14 @@ export const tensor = /* @__PURE__ */ named(
 /** A tensor of zeros. */
 export const zeros = /* @__PURE__ */ named(
   'zeros',
-  (shape: readonly number[]): Tensor => Tensor.zeros(checkShape(shape)),
+  (shape: readonly number[]): Tensor => Tensor.full(checkShape(shape), 0),
   '...',
 )
 
 /** A tensor of ones. */
 export const ones = /* @__PURE__ */ named(
   'ones',
-  (shape: readonly number[]): Tensor => filled(checkShape(shape), 1),
+  (shape: readonly number[]): Tensor => Tensor.full(checkShape(shape), 1),
   '...',
 )
 
@@ -103,17 +103,17 @@ export const ones = /* @__PURE__ */ named(
 export const full = /* @__PURE__ */ named('full', (shape: readonly number[], value: number): Tensor => {
   const sizes = checkShape(shape)
   checkNumber('value', value, 'a number', () => true)
-  return filled(sizes, value)
+  return Tensor.full(sizes, value)
 })
 
 /** A tensor of zeros, of the shape of x, as torch.zeros_like. It requires no gradient. */
 export const zerosLike = /* @__PURE__ */ named('zerosLike', (x: Tensor): Tensor =>
-  Tensor.zeros(checkTensor('x', x).shape),
+  Tensor.full(checkTensor('x', x).shape, 0),
 )
 
 /** A tensor of ones, of the shape of x, as torch.ones_like. It requires no gradient. */
 export const onesLike = /* @__PURE__ */ named('onesLike', (x: Tensor): Tensor =>
-  filled(checkTensor('x', x).shape, 1),
+  Tensor.full(checkTensor('x', x).shape, 1),
 )
 
 interface Arange {
@@ -168,17 +168,11 @@ export const eye = /* @__PURE__ */ named('eye', (n: number, m?: number): Tensor 
   checkNumber('n', n, 'a non-negative integer', isCount)
   const cols = m === undefined ? n : m
   checkNumber('m', cols, 'a non-negative integer', isCount)
-  const tensor = Tensor.zeros([n, cols])
+  const tensor = Tensor.full([n, cols], 0)
   const { data } = tensor
   for (let i = 0; i < Math.min(n, cols); i++) data[i * cols + i] = 1
   return tensor
 })
-
-function filled(shape: readonly number[], value: number): Tensor {
-  const tensor = Tensor.empty(shape)
-  tensor.data.fill(value)
-  return tensor
-}
 
 /**
  * low + words modulo range. The quotient is exact enough to be rounded down, and `%` took 8 times as long. A

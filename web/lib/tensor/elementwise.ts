@@ -5,7 +5,7 @@ import { type FunctionName, run } from '../runtime/runtime.ts'
 import { checkOperand } from './check.ts'
 import { operation } from './operation.ts'
 import { broadcast, eachIndex, mergedAxes, sizeOf } from './shape.ts'
-import { record, recordKernel } from './tape.ts'
+import { type Gradients, record, recordKernel, records } from './tape.ts'
 import { Tensor } from './tensor.ts'
 
 /** An operation on each element of a tensor. */
@@ -56,7 +56,7 @@ export function map(
 export type Binary = (x: Tensor, other: Tensor | number) => Tensor
 
 /** The gradients of y = x ∘ other, before they are summed where x or other was broadcast. */
-interface Gradients {
+interface BinaryGradients {
   dx: (dy: Tensor, values: { x: Tensor; other: Tensor | number; y: Tensor }) => Tensor
   /** without its sign, which `isMinus` has */
   dother: (dy: Tensor, values: { x: Tensor; other: Tensor; y: Tensor }) => Tensor
@@ -68,24 +68,22 @@ interface Gradients {
 /** The operation y = x ∘ other, of a tensor and another one, or a number. */
 export const binary = (
   kernel: FunctionName,
-  { dx, dother, isMinus = false, reads = { dx: [], dother: [] } }: Gradients,
+  { dx, dother, isMinus = false, reads = { dx: [], dother: [] } }: BinaryGradients,
 ): Binary =>
   operation((x: Tensor, given: Tensor | number) => {
     const other = operand('other', given)
     const y = elementwise(kernel, [x, other], broadcast(x.shape, shapeOf(other)))
     if (typeof other === 'number') return record(y, [x], (dy) => [dx(dy, { x, other, y })], [])
+    if (!records(x, other)) return y
     const [shape, shapeOfOther] = [x.shape, other.shape]
     const values = { x, other, y }
-    const read = new Set([...(x.requiresGrad ? reads.dx : []), ...(other.requiresGrad ? reads.dother : [])])
-    return record(
-      y,
-      [x, other],
-      (dy, [toX, toOther]) => {
-        const sum = toOther ? sumTo(dother(dy, values), shapeOfOther) : null
-        return [toX ? sumTo(dx(dy, values), shape) : null, sum && isMinus ? sum.neg() : sum]
-      },
-      [...read].map((value) => values[value]),
-    )
+    const gradients: Gradients = (dy, [toX, toOther]) => {
+      const sum = toOther ? sumTo(dother(dy, values), shapeOfOther) : null
+      return [toX ? sumTo(dx(dy, values), shape) : null, sum && isMinus ? sum.neg() : sum]
+    }
+    const read = [...(x.requiresGrad ? reads.dx : []), ...(other.requiresGrad ? reads.dother : [])]
+    const saved = read.map((value) => values[value])
+    return record(y, [x, other], gradients, saved)
   })
 
 /**
@@ -155,27 +153,27 @@ export function elementwise(
   operands: readonly Operand[],
   shape: readonly number[],
 ): Tensor {
-  const numbers: Tensor[] = []
+  const tensors: Tensor[] = []
   try {
-    const tensors = operands.map((one) => {
-      if (typeof one !== 'number') return one
-      const number = Tensor.empty([])
-      numbers.push(number)
-      number.data[0] = one
-      return number
-    })
+    for (const one of operands) tensors.push(typeof one === 'number' ? Tensor.full([], one) : one)
     const y = Tensor.empty(shape)
     if (y.size > 0) broadcastInto(kernel, y, tensors)
     return y
   } finally {
-    for (const number of numbers) number.dispose()
+    tensors.forEach((tensor, i) => tensor !== operands[i] && tensor.dispose())
   }
 }
 
 function broadcastInto(kernel: FunctionName, y: Tensor, operands: readonly Tensor[]): void {
   const { shape } = y
-  if (operands.every((one) => one.size === 1 || sameShape(one.shape, shape))) {
-    run(kernel, [y, ...operands, 1, y.size, ...operands.flatMap((one) => [0, Number(one.size > 1)])])
+  const steps: number[] = []
+  let isFlat = true
+  for (const one of operands) {
+    steps.push(0, Number(one.size > 1))
+    isFlat &&= one.size === 1 || sameShape(one.shape, shape)
+  }
+  if (isFlat) {
+    run(kernel, [y, ...operands, 1, y.size, ...steps])
     return
   }
   const axes = mergedAxes(shape, ...operands.map(shapeOf))
@@ -183,9 +181,9 @@ function broadcastInto(kernel: FunctionName, y: Tensor, operands: readonly Tenso
   const cols = axes.pop() ?? repeated
   const rows = axes.pop() ?? repeated
   const matrix = rows.size * cols.size
-  const steps = operands.flatMap((_, i) => [rows.steps[i], cols.steps[i]])
+  const stepsOfBoth = operands.flatMap((_, i) => [rows.steps[i], cols.steps[i]])
   eachIndex(axes, operands.length, (index, begins) => {
     const pointers = operands.map((one, i) => one.pointerTo(begins[i]))
-    run(kernel, [y.pointerTo(index * matrix), ...pointers, rows.size, cols.size, ...steps])
+    run(kernel, [y.pointerTo(index * matrix), ...pointers, rows.size, cols.size, ...stepsOfBoth])
   })
 }

@@ -1,9 +1,9 @@
 // What makes an operation public: a function, such as `gpt.exp(x)`, and a method of Tensor, `x.exp()`.
 
-import type { Tensor } from './tensor.ts'
 import { checkCount, named } from '../check.ts'
 import { withName } from '../errors.ts'
-import { checkLive, checkTensor } from './check.ts'
+import { checkTensor } from './check.ts'
+import { Tensor } from './tensor.ts'
 
 /** The function of an operation, with what is not public. */
 export interface Operation<F> {
@@ -31,7 +31,7 @@ export function operation<F extends (x: Tensor, ...rest: never[]) => unknown>(
   const method = function (this: Tensor, ...rest: never[]): unknown {
     try {
       if (rest.length > most) checkCount(rest, most, name, inPyTorch)
-      checkLive(this)
+      Tensor.live(this)
       return compute(this, ...rest)
     } catch (error) {
       throw withName(error, name)

@@ -105,7 +105,9 @@ export const pow = /* @__PURE__ */ operation((x: Tensor, exponent: number): Tens
   checkNumber('exponent', exponent, 'a number', () => true)
   // dx = dy · exponent · x^(exponent - 1). That of the exponent 0 is 0: 0 · 0^-1 would be NaN.
   const fromX = (dy: Tensor, x: Tensor) =>
-    exponent === 0 ? Tensor.zeros(x.shape) : dy.mul((exponent === 2 ? x : x.pow(exponent - 1)).mul(exponent))
+    exponent === 0
+      ? Tensor.full(x.shape, 0)
+      : dy.mul((exponent === 2 ? x : x.pow(exponent - 1)).mul(exponent))
   // c/elementwise.c has vectors for some exponents.
   const size = Math.abs(exponent)
   const cost = size === 0.5 || (Number.isInteger(size) && size <= 8) ? 1 : 13

@@ -23,20 +23,24 @@ const MAX_ELEMENTS = 2 ** 29 - 32
  * A tensor of this shape can be made. It has at most MAX_AXES axes, each size is an integer >= 0, and kernels
  * can count its elements and those of every matrix in it: of a tensor without elements, too, where a size of
  * 0 counts as 1.
+ *
+ * @returns the number of elements
  */
-export function checkElements(shape: readonly number[]): void {
+export function checkElements(shape: readonly number[]): number {
   if (shape.length > MAX_AXES)
     throw fail('SHAPE', 'the result', `have at most ${MAX_AXES} axes`, shape.length)
+  let elements = 1
   let counted = 1
   let areSizes = true
   for (let i = 0; i < shape.length; i++) {
     const size = shape[i]
     // The faster test first: it is false above 2^32, too.
     areSizes &&= size >>> 0 === size || (Number.isSafeInteger(size) && size > 0)
+    elements *= size
     counted *= size || 1
   }
   if (!areSizes) throw fail('VALUE', 'the result', 'have sizes that are integers >= 0', describe(shape))
-  if (counted <= MAX_ELEMENTS) return
+  if (counted <= MAX_ELEMENTS) return elements
   const zero = shape.includes(0) ? ', where 0 counts as 1' : ''
   throw new GptLayersError(
     'MEMORY',

@@ -115,26 +115,21 @@ export class Step {
 
   /** Lets go of everything, so that the memory can be freed. */
   release(): void {
-    if (isReleasing) {
-      waiting.push(this)
-      return
-    }
+    waiting.push(this)
+    if (isReleasing) return
     isReleasing = true
-    this.#letGoOfAll()
-    for (let step = waiting.pop(); step !== undefined; step = waiting.pop()) step.#letGoOfAll()
-    isReleasing = false
-  }
-
-  #letGoOfAll(): void {
-    const { saved, targets } = this
-    this.gradients = null
-    this.saved = []
-    this.targets = []
-    for (const { tensor } of saved) {
-      if (tensor.step !== this) tensor.letGo()
-      else if (this.#ownsOutput) tensor.dispose()
+    for (let step = waiting.pop(); step !== undefined; step = waiting.pop()) {
+      const { saved, targets } = step
+      step.gradients = null
+      step.saved = []
+      step.targets = []
+      for (const { tensor } of saved) {
+        if (tensor.step !== step) tensor.letGo()
+        else if (step.#ownsOutput) tensor.dispose()
+      }
+      for (const target of targets) target?.letGo()
     }
-    for (const target of targets) target?.letGo()
+    isReleasing = false
   }
 }
 
@@ -185,7 +180,7 @@ export function recordPart(output: Tensor, input: Tensor, addTo: (dx: Tensor, dy
   if (!records(input)) return output
   const { shape } = input
   const gradients: Gradients = (dy) => {
-    const dx = Tensor.zeros(shape)
+    const dx = Tensor.full(shape, 0)
     addTo(dx, dy)
     return [dx]
   }

@@ -14,7 +14,7 @@ import { fail, GptLayersError } from '../errors.ts'
 import { type Pointer, heap } from '../runtime/runtime.ts'
 import { giveToScope } from '../runtime/scope.ts'
 import { type BackwardOptions, backward } from './backward.ts'
-import { checkLive, checkOperand, checkTensorOf } from './check.ts'
+import { checkOperand, checkTensorOf } from './check.ts'
 import { Compared, withoutValues } from './compared.ts'
 import { hashOfFloats } from './hash.ts'
 import { type NestedArray, flatten as flattenNested, nest } from './nested.ts'
@@ -105,15 +105,14 @@ export class Tensor {
    * @internal
    */
   static empty(shape: readonly number[]): Tensor {
-    checkElements(shape)
-    const size = sizeOf(shape)
+    const size = checkElements(shape)
     return new Tensor(shape, heap().store(4 * size), size)
   }
 
   /** @internal */
-  static zeros(shape: readonly number[]): Tensor {
+  static full(shape: readonly number[], value: number): Tensor {
     const tensor = Tensor.empty(shape)
-    tensor.data.fill(0)
+    tensor.data.fill(value)
     return tensor
   }
 
@@ -126,8 +125,7 @@ export class Tensor {
    * @param initialize writes the elements; not called for a meta tensor
    */
   static parameter(shape: readonly number[], initialize: (parameter: Tensor) => void = () => {}): Tensor {
-    checkElements(shape)
-    const size = sizeOf(shape)
+    const size = checkElements(shape)
     const storage = makesMeta ? null : heap().store(4 * size)
     const parameter = Tensor.makeParameter(new Tensor(shape, storage, size))
     if (storage !== null) initialize(parameter)
@@ -236,7 +234,7 @@ export class Tensor {
 
   set grad(gradient) {
     if (gradient !== null) {
-      this.#live()
+      Tensor.live(this)
       checkOperand('value', 'a Tensor or null', gradient)
       checkSameShape('value', gradient.shape, this.#shape)
       if (gradient === this) {
@@ -283,7 +281,7 @@ export class Tensor {
     const isOptions = second === undefined && isPlainObject(first)
     const gradient = isOptions ? undefined : first
     const { retainGraph } = checkOptions(isOptions ? first : second, { retainGraph: false })
-    this.#live()
+    Tensor.live(this)
     if (!this.#requiresGrad) {
       const expected = 'require a gradient: be a parameter, or computed from one outside of noGrad'
       throw fail('VALUE', 'the tensor', expected)
@@ -331,7 +329,7 @@ export class Tensor {
    * Where the elements begin in `gpt.exports.memory`, in bytes: the pointer that a kernel takes.
    */
   get byteOffset(): number {
-    return this.#live().offset
+    return Tensor.live(this).offset
   }
 
   /**
@@ -341,8 +339,8 @@ export class Tensor {
    * @returns row-major
    */
   get data(): Float32Array {
-    const { offset } = this.#live()
-    return heap().floats(offset, this.size)
+    const { memory, offset } = Tensor.live(this)
+    return memory.floats(offset, this.#size)
   }
 
   /**
@@ -352,7 +350,7 @@ export class Tensor {
    * @example gpt.tensor([[2]]).item() // 2
    */
   item(): number {
-    this.#live()
+    Tensor.live(this)
     if (this.size !== 1) {
       throw fail('SHAPE', 'the tensor', 'have 1 element', this.shape)
     }
@@ -384,7 +382,7 @@ export class Tensor {
    * @example String(gpt.tensor([1, 2])) // 'tensor([1., 2.])'
    */
   toString(options?: PrintOptions): string {
-    this.#live()
+    Tensor.live(this)
     const checks = { sciMode: checkBoolean, precision: integer(0, 20) }
     const { sciMode, precision } = checkOptions(options, { precision: 4, sciMode: undefined }, checks)
     return formatTensor(this.data, this.shape, { sciMode, precision })
@@ -473,9 +471,17 @@ export class Tensor {
     return index === 0 ? this : { byteOffset: this.byteOffset + 4 * index }
   }
 
+  /** @internal @throws {GptLayersError} DISPOSED where the tensor is not live */
+  static live(tensor: Tensor): Storage {
+    if (tensor.#storage === null || tensor.#storage.memory.disposed) {
+      throw fail('DISPOSED', 'the tensor', 'be live', tensor.fate)
+    }
+    return tensor.#storage
+  }
+
   /** A second tensor on the same memory, with as many elements. @internal */
   static alias(tensor: Tensor, shape: readonly number[]): Tensor {
-    const storage = tensor.#live()
+    const storage = Tensor.live(tensor)
     storage.owners++
     return new Tensor(shape, storage, tensor.#size)
   }
@@ -511,10 +517,5 @@ export class Tensor {
   get fate(): string {
     if (this.#isMeta) return 'one that has no values before the file is read'
     return this.#int8Weight ? 'one that quantize has made int8: see int8Weight' : 'one that was disposed'
-  }
-
-  #live(): Storage {
-    checkLive(this)
-    return this.#storage as Storage
   }
 }

@@ -135,7 +135,7 @@ function triangle({ isLower }: { isLower: boolean }): (x: Tensor, options?: Tria
     const { diagonal } = checkOptions<Required<TriangleOptions>>(options, { diagonal: 0 }, checks)
     if (x.shape.length < 2) throw fail('SHAPE', 'the tensor', 'have 2 axes or more', x.shape)
     const part = (whole: Tensor) => {
-      const y = Tensor.zeros(whole.shape)
+      const y = Tensor.full(whole.shape, 0)
       const [rows, cols] = whole.shape.slice(-2)
       const [from, to] = [whole.data, y.data]
       for (let row = 0; row * cols < whole.size; row++) {
