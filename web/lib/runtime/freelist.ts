@@ -65,7 +65,9 @@ export class FreeList {
     chunk.most = Math.max(chunk.most, merged.size)
     if (joinsAfter && isLast) this.#remove(c + 1, 0)
     const first = joinsBefore ? i - 1 : i
-    blocks.splice(first, Number(joinsBefore) + Number(joinsAfter && !isLast), merged)
+    const replaced = Number(joinsBefore) + Number(joinsAfter && !isLast)
+    if (replaced === 1) blocks[first] = merged
+    else blocks.splice(first, replaced, merged)
     if (blocks.length > LONGEST) {
       this.#chunks.splice(c + 1, 0, { blocks: blocks.splice(LONGEST / 2), most: chunk.most })
     }

@@ -28,9 +28,11 @@ interface Scope {
   storages: Storage[]
   /** Whether our own code has opened it. */
   isOurs: boolean
-  /** The layers and optimizers of the user's own that keep tensors. */
-  keepers: Set<object>
+  /** The layers and optimizers of the user's own that keep tensors; null for none. */
+  keepers: Set<object> | null
 }
+
+const NOTHING: ReadonlySet<unknown> = new Set()
 
 /** The open scopes, the innermost last. */
 let scopes: Scope[] = []
@@ -52,7 +54,7 @@ export function makerLetsGo(tensor: Owned): void {
 /** As `makerLetsGo` of a tensor that was made in the innermost scope, unless a layer of the user's own may keep it. */
 function letGoEarly(tensor: Owned): void {
   const scope = scopes.at(-1)
-  if (scope?.keepers.size === 0 && scope.made?.delete(tensor)) tensor.letGo()
+  if (scope?.keepers === null && scope.made?.delete(tensor)) tensor.letGo()
 }
 
 /**
@@ -72,7 +74,7 @@ export function registerKeeper(keeper: object): void {
 
 /** Tells that a layer or an optimizer of the user's own runs. */
 export function addKeeper(keeper: object): void {
-  for (const { isOurs, keepers } of scopes) if (isOurs) keepers.add(keeper)
+  for (const scope of scopes) if (scope.isOurs) scope.keepers = (scope.keepers ?? new Set()).add(keeper)
 }
 
 /**
@@ -84,12 +86,12 @@ export function addKeeper(keeper: object): void {
  */
 export function scoped<T>(fn: () => T): T {
   const live = allKeepers.map((reference) => reference.deref()).filter((keeper) => keeper !== undefined)
-  const keepers = new Set(live)
+  const keepers = live.length > 0 ? new Set(live) : null
   return within({ isOurs: false, keepers }, fn, (kept) => {
     // A layer that was made inside keeps tensors from here on only if it is kept.
     allKeepers = allKeepers.filter((reference) => {
       const keeper = reference.deref()
-      return keeper !== undefined && (keepers.has(keeper) || kept.has(keeper))
+      return keeper !== undefined && (keepers?.has(keeper) || kept.has(keeper))
     })
   })
 }
@@ -98,7 +100,7 @@ export function scoped<T>(fn: () => T): T {
  * A scope of our own, for the temporary tensors of a layer or an operation. Only those layers and optimizers of
  * the user's own keep tensors that run inside. A listener's tensors do not belong to it: see `withUserScopes`.
  */
-export const temporary = <T>(fn: () => T): T => within({ isOurs: true, keepers: new Set() }, fn)
+export const temporary = <T>(fn: () => T): T => within({ isOurs: true, keepers: null }, fn)
 
 /**
  * Calls functions one after the other, each with the result of the one before, such as the layers of a model. A
@@ -123,18 +125,15 @@ function within<T>(
 ): T {
   const made: Set<Owned> = new Set()
   const storages: Storage[] = []
-  scopes.push({ made, storages, isOurs, keepers })
-  let kept: Set<unknown> = new Set()
+  const scope: Scope = { made, storages, isOurs, keepers }
+  scopes.push(scope)
+  let kept = NOTHING
   try {
     const result = fn()
-    kept = new Set([result])
-    const isAll = keepers.size === 0 && (result === undefined || (made as Set<unknown>).has(result))
-    if (!isAll) addReachable(kept, keepers)
-    onEnd?.(kept)
+    const found = reachable(result, scope)
+    onEnd?.(found)
+    kept = found
     return result
-  } catch (error) {
-    kept.clear()
-    throw error
   } finally {
     scopes.pop()
     const leaves: Owned[] = []
@@ -155,7 +154,7 @@ function within<T>(
 /** Runs `fn`, whose tensors belong to the code around, and to no scope. */
 export function withoutScope<T>(fn: () => T): T {
   const storages: Storage[] = []
-  scopes.push({ made: null, storages, isOurs: true, keepers: new Set() })
+  scopes.push({ made: null, storages, isOurs: true, keepers: null })
   try {
     return fn()
   } finally {
@@ -176,12 +175,13 @@ export function withUserScopes<T>(fn: () => T): T {
 }
 
 /**
- * Adds what can be reached from a result and from keepers: through arrays, plain objects, maps, sets and layers.
- *
- * @param found has the result
+ * @returns what can be reached from a result and from keepers: through arrays, plain objects, maps, sets and layers
  * @throws {GptLayersError} TYPE for a Promise in the result; a keeper may have one in a property
  */
-function addReachable(found: Set<unknown>, keepers: ReadonlySet<object>): void {
+function reachable(result: unknown, { made, keepers }: Scope): ReadonlySet<unknown> {
+  if (keepers === null && result === undefined) return NOTHING
+  const found = new Set([result])
+  if (keepers === null && (made as Set<unknown>).has(result)) return found
   const layers = new Set(keepers)
   for (const value of found) {
     if (value instanceof Promise) {
@@ -199,6 +199,7 @@ function addReachable(found: Set<unknown>, keepers: ReadonlySet<object>): void {
       found.add(value)
     }
   }
+  return found
 }
 
 function addObjects(found: Set<unknown>, values: Iterable<unknown>): void {

@@ -1,7 +1,8 @@
 // How operations on each element are computed, and their gradients; ops.ts has the operations.
 
 import { sameShape } from '../check.ts'
-import { type FunctionName, run } from '../runtime/runtime.ts'
+import type { Memory } from '../runtime/memory.ts'
+import { type FunctionName, heap, run } from '../runtime/runtime.ts'
 import { checkOperand } from './check.ts'
 import { operation } from './operation.ts'
 import { broadcast, eachIndex, mergedAxes, sizeOf } from './shape.ts'
@@ -153,18 +154,28 @@ export function elementwise(
   operands: readonly Operand[],
   shape: readonly number[],
 ): Tensor {
-  const tensors: Tensor[] = []
+  const memory = heap()
+  const places: Place[] = []
   try {
-    for (const one of operands) tensors.push(typeof one === 'number' ? Tensor.full([], one) : one)
+    for (const one of operands) places.push(typeof one === 'number' ? placeOf(one, memory) : one)
     const y = Tensor.empty(shape)
-    if (y.size > 0) broadcastInto(kernel, y, tensors)
+    if (y.size > 0) broadcastInto(kernel, y, places)
     return y
   } finally {
-    tensors.forEach((tensor, i) => tensor !== operands[i] && tensor.dispose())
+    places.forEach((place, i) => place !== operands[i] && memory.free(place.byteOffset))
   }
 }
 
-function broadcastInto(kernel: FunctionName, y: Tensor, operands: readonly Tensor[]): void {
+/** What a kernel reads: a tensor, or a number that is in the heap for one call. */
+type Place = Pick<Tensor, 'byteOffset' | 'shape' | 'size'>
+
+function placeOf(number: number, memory: Memory): Place {
+  const byteOffset = memory.allocate(4)
+  memory.floats(byteOffset, 1)[0] = number
+  return { byteOffset, shape: [], size: 1 }
+}
+
+function broadcastInto(kernel: FunctionName, y: Tensor, operands: readonly Place[]): void {
   const { shape } = y
   const steps: number[] = []
   let isFlat = true
@@ -176,14 +187,14 @@ function broadcastInto(kernel: FunctionName, y: Tensor, operands: readonly Tenso
     run(kernel, [y, ...operands, 1, y.size, ...steps])
     return
   }
-  const axes = mergedAxes(shape, ...operands.map(shapeOf))
+  const axes = mergedAxes(shape, ...operands.map((one) => one.shape))
   const repeated = { size: 1, steps: operands.map(() => 0) }
   const cols = axes.pop() ?? repeated
   const rows = axes.pop() ?? repeated
   const matrix = rows.size * cols.size
   const stepsOfBoth = operands.flatMap((_, i) => [rows.steps[i], cols.steps[i]])
   eachIndex(axes, operands.length, (index, begins) => {
-    const pointers = operands.map((one, i) => one.pointerTo(begins[i]))
+    const pointers = operands.map((one, i) => ({ byteOffset: one.byteOffset + 4 * begins[i] }))
     run(kernel, [y.pointerTo(index * matrix), ...pointers, rows.size, cols.size, ...stepsOfBoth])
   })
 }

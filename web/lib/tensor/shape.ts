@@ -119,7 +119,7 @@ export function broadcast(
   b: readonly number[],
   name: string = 'other',
 ): readonly number[] {
-  if (sameShape(a, b)) return a
+  if (b.length === 0 || sameShape(a, b)) return a
   const rank = Math.max(a.length, b.length)
   return Array.from({ length: rank }, (_, i) => {
     const sizeA = a[a.length - rank + i] ?? 1
