@@ -166,7 +166,10 @@ int gpt_layernorm_forward(float *y, float *mean, float *rstd, const float *x, co
         const float s = (float)(1.0 / sqrt(var + (double)eps));
         const v128_t m4 = wasm_f32x4_splat(m), s4 = wasm_f32x4_splat(s),
                      t4 = wasm_f32x4_splat((float)-off * s);
-        GPT_MAP(y_r, 0, cols, output(GPT_AT(scale), shift ? GPT_AT(shift) : zero, GPT_AT(x_r), m4, s4, t4));
+        if (shift) /* a choice within the loop took 1.04x as long */
+            GPT_MAP(y_r, 0, cols, output(GPT_AT(scale), GPT_AT(shift), GPT_AT(x_r), m4, s4, t4));
+        else
+            GPT_MAP(y_r, 0, cols, output(GPT_AT(scale), zero, GPT_AT(x_r), m4, s4, t4));
         if (mean) mean[r] = m + (float)off;
         if (rstd) rstd[r] = s;
     }

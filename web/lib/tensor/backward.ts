@@ -25,8 +25,8 @@ export function backward(root: Tensor, gradient: Tensor | null, retainGraph: boo
     // A gradient belongs to who receives it, and to no scope.
     withoutScope(() =>
       withoutTape(() => {
-        // A copy: the caller may change its gradient, and it may be the `.grad` of a leaf, to which is added here.
-        give(root.step ?? root, gradient === null ? Tensor.full(root.shape, 1) : gradient.clone(), sums)
+        const first = gradient === null ? Tensor.full(root.shape, 1) : unchanging(gradient, steps)
+        give(root.step ?? root, first, sums)
         for (const step of steps) {
           const dy = sums.get(step)
           sums.delete(step)
@@ -113,6 +113,16 @@ function stepsBefore(last: Step | null): Step[] {
     for (const target of step.targets) if (target instanceof Step) found.add(target)
   }
   return [...found].sort((a, b) => b.number - a.number)
+}
+
+/**
+ * @returns the gradient that `backward` was given; a copy where it may be the `.grad` of a leaf, to which the steps
+ *   add. It passes to who calls
+ */
+function unchanging(gradient: Tensor, steps: readonly Step[]): Tensor {
+  const isGradOf = (target: Step | Tensor | null) => target instanceof Tensor && target.grad === gradient
+  const mayChange = gradient.isShared || steps.some(({ targets }) => targets.some(isGradOf))
+  return mayChange ? gradient.clone() : gradient.hold()
 }
 
 /**
