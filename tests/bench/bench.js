@@ -30,7 +30,7 @@ of 64 tokens. With two threads, each sample follows 20 ms of untimed calls.`
 
 /** @type {Column<Row>[]} */
 const COLUMNS = [
-  { title: 'operation', width: 21, left: true, cell: ({ operation }) => operation },
+  { title: 'operation', width: 36, left: true, cell: ({ operation }) => operation },
   { title: 'T', width: 4, cell: ({ tokens }) => (tokens === undefined ? '' : String(tokens)) },
   { title: 'build', width: 11, left: true, cell: ({ build, threads }) => `${build} / ${threads}` },
   { title: 'ours, ms', width: 8, cell: ({ ours }) => digits(ours) },

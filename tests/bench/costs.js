@@ -6,7 +6,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { median, race } from './measure.js'
+import { median, quantile, takeTurns } from './measure.js'
 import { EPS } from './operations.js'
 import { BUILDS } from './ours.js'
 import { selects } from './select.js'
@@ -51,8 +51,8 @@ export async function timeLoad(options, url = [], node = process.execPath) {
 }
 
 /**
- * JavaScript's share of a call: the time of layer.forward(x) in noGrad minus the time of its kernel with the
- * same pointers.
+ * JavaScript's share of a small call: its time minus that of its kernel with the same pointers. "recorded": on the tape,
+ * and freed without `backward`. The lower quartiles: a disturbance of the machine is longer than these calls.
  *
  * @param {Gpt} gpt
  * @param {Settings} settings
@@ -60,21 +60,36 @@ export async function timeLoad(options, url = [], node = process.execPath) {
  */
 export async function callCost(gpt, { threads, effort, only }) {
   if (!selects(only, { operation: CALL, threads })) return []
-  const layer = new gpt.LayerNorm(4, { eps: EPS })
-  const x = gpt.randn([1, 4])
-  const y = gpt.zeros([1, 4])
-  const [to, from, scale, shift] = [y, x, layer.scale, layer.shift].map((tensor) => tensor?.byteOffset ?? 0)
-  const kernel = gpt.exports.gpt_layernorm_forward
-  const forward = () => layer.forward(x)
-  const whole = () => {
-    gpt.scope(() => {
-      gpt.noGrad(forward)
-    })
+  const [norm, gelu] = [new gpt.LayerNorm(4, { eps: EPS }), new gpt.GELU()]
+  const [x, other, y] = [gpt.parameter(gpt.randn([1, 4])), gpt.randn([1, 4]), gpt.zeros([1, 4])]
+  const [from, second, to, scale, shift] = [x, other, y, norm.scale, norm.shift].map(
+    (tensor) => tensor?.byteOffset ?? 0,
+  )
+  const { gpt_layernorm_forward, gpt_gelu_forward, gpt_add } = gpt.exports
+  /** @type {Record<string, { call: () => unknown, kernel: () => unknown }>} */
+  const calls = {
+    LayerNorm: {
+      call: () => norm.forward(x),
+      kernel: () => gpt_layernorm_forward(to, 0, 0, from, scale, shift, 1, 4, EPS, 0, 1),
+    },
+    GELU: { call: () => gelu.forward(x), kernel: () => gpt_gelu_forward(to, from, 4, 0, 0, 1) },
+    add: { call: () => x.add(other), kernel: () => gpt_add(to, from, second, 1, 4, 0, 1, 0, 1) },
   }
-  const raw = () => void kernel(to, 0, 0, from, scale, shift, 1, 4, EPS, 0, 1)
-  const entries = Object.entries({ whole, raw }).map(([name, call]) => ({ name, call }))
-  const seconds = await race(entries, effort)
-  for (const owned of [layer, x, y]) owned.dispose()
-  const row = { operation: CALL, build: gpt.build, threads, ours: 1000 * (seconds.whole - seconds.raw) }
-  return [row]
+  /** @type {Row[]} */
+  const rows = []
+  for (const [name, { call, kernel }] of Object.entries(calls)) {
+    const run = (/** @type {() => unknown} */ fn) => () => void gpt.scope(() => void fn())
+    const ways = [() => void kernel(), run(() => gpt.noGrad(call)), run(call)]
+    const times = await takeTurns(
+      ways.map((way) => ({ name, call: way })),
+      effort,
+    )
+    const [raw, plain, recorded] = times.map((one) => 1000 * quantile(one, 0.25))
+    const costs = { [`${CALL}, ${name}`]: plain, [`${CALL}, ${name} recorded`]: recorded }
+    for (const [operation, whole] of Object.entries(costs)) {
+      rows.push({ operation, build: gpt.build, threads, ours: whole - raw })
+    }
+  }
+  for (const owned of [norm, x, other, y]) owned.dispose()
+  return rows
 }

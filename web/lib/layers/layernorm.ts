@@ -67,14 +67,13 @@ function normalize(
   if (scale === null) return temporary(() => normalize(x, rows, shape, ones(shape), shift, eps))
   const cols = scale.size
   const y = Tensor.empty(x.shape)
-  const keeps = records(x, scale, shift)
-  const mean = keeps ? Tensor.empty([rows]) : null
-  const rstd = keeps ? Tensor.empty([rows]) : null
+  const mean = records(x, scale, shift) ? Tensor.empty([2, rows]) : null // and rstd after it
+  const rstd = mean && mean.pointerTo(rows)
   run('gpt_layernorm_forward', [y, mean, rstd, x, scale, shift, rows, cols, eps])
   return recordKernel(y, {
     inputs: [x, scale, shift],
     saved: [x, scale],
-    owned: [mean, rstd],
+    owned: [mean],
     backward: (dy, dx, dscale, dshift) => {
       const read = [dy, x, mean, rstd, scale]
       run('gpt_layernorm_backward', [dx, dscale, dshift, ...read, rows, cols])

@@ -44,7 +44,7 @@ export class Step {
   targets: (Step | Tensor | null)[]
   /** null once the step has let go. */
   gradients: Gradients | null
-  saved: readonly { tensor: Tensor; version: number }[]
+  saved: { tensor: Tensor; version: number }[] = []
   /** Where the output is a part of the input: adds dy to dx, the input's gradient. */
   addTo: ((dx: Tensor, dy: Tensor) => void) | null = null
   #holders = 1
@@ -56,15 +56,17 @@ export class Step {
     output: Tensor,
     inputs: readonly (Tensor | null)[],
     gradients: Gradients,
-    saved: readonly Tensor[],
+    saved: readonly (Tensor | null)[],
   ) {
     this.number = ++count
     this.shape = output.shape
-    this.targets = inputs.map((input) => (input?.requiresGrad ? (input.step ?? input) : null))
+    this.targets = inputs.map((input) => (input?.requiresGrad ? (input.step ?? input).hold() : null))
     this.gradients = gradients
-    this.saved = saved.map((tensor) => ({ tensor, version: tensor.version }))
-    for (const target of this.targets) target?.hold()
-    for (const tensor of saved) if (tensor !== output) tensor.hold()
+    for (const tensor of saved) {
+      if (tensor === null) continue
+      this.saved.push({ tensor, version: tensor.version })
+      if (tensor !== output) tensor.hold()
+    }
   }
 
   /** @throws {GptLayersError} DISPOSED, VALUE where what the step has saved is gone or was changed */
@@ -93,8 +95,9 @@ export class Step {
     throw new GptLayersError('VALUE', `should ${expected}. Run the forward again`)
   }
 
-  hold(): void {
+  hold(): this {
     this.#holders++
+    return this
   }
 
   letGo(): void {
@@ -217,8 +220,7 @@ export function recordKernel(
       backward(dy, ...written)
       return written
     }
-    const kept = [...saved, ...owned].filter((tensor) => tensor !== null)
-    output.step = new Step(output, inputs, gradients, kept)
+    output.step = new Step(output, inputs, gradients, [...saved, ...owned])
   }
   for (const tensor of owned) if (tensor) makerLetsGo(tensor)
   return output
