@@ -13,7 +13,7 @@ import typescript from 'typescript-eslint'
  * @type {Record<string, string[]>}
  */
 const FOLDERS = {
-  threads: [],
+  threads: ['wasm'],
   runtime: ['threads', 'wasm'],
   tensor: ['runtime'],
   files: ['runtime', 'tensor'],

@@ -55,7 +55,7 @@ const buildsModule = (names) => ({
 
 /** What keeps no state. Chunks that are imported late share it with index.js, and so the class of errors. */
 const STATELESS =
-  /lib\/((check|config|errors|typed)|tensor\/shape|files\/(dtypes|gptnames|names|reading)|threads\/warn)\.ts$/
+  /lib\/((check|config|errors|typed)|tensor\/shape|files\/(dtypes|gptnames|names|reading))\.ts$/
 
 /**
  * Each entry is a module of its own with all of the code and one state: a second copy of it, such as

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { GPT_CONFIG_124M, GptLayersError } from 'gpt-layers'
 import * as core from 'gpt-layers/core'
-import { warnOnce } from '../../build/lib/threads/warn.js'
+import { warnOneThread } from '../../build/lib/threads/warn.js'
 import { nodes } from '../nodes/nodes.js'
 import { assertRefuses, builds, copy, load, untyped } from './support.js'
 
@@ -514,11 +514,11 @@ test('in a page the reason is written where the page comes from this machine', (
   ]
   for (const origin of [...here, ...elsewhere]) {
     replaceGlobal(t, 'location', { origin })
-    warnOnce(`a reason in ${origin}`)
+    warnOneThread(`a reason in ${origin}`)
   }
   assert.deepEqual(
     warn.mock.calls.map((call) => call.arguments[0]),
-    here.map((origin) => `gpt-layers: a reason in ${origin}`),
+    here.map((origin) => `gpt-layers: one thread runs, because a reason in ${origin}`),
   )
 })
 

@@ -4,7 +4,6 @@ import { fail, GptLayersError, messageOf, withName } from './errors.ts'
 import { Memory } from './runtime/memory.ts'
 import { type Build, type Exports, type Int8Kernel, type Started, begin, end } from './runtime/runtime.ts'
 import { defineMethods } from './tensor/methods.ts'
-import { warnOnce } from './threads/warn.ts'
 import { type Wasm, tagOf } from './typed.ts'
 import { builds } from './wasm/builds.ts'
 
@@ -47,7 +46,6 @@ export interface LoadOptions {
 const MIB = 1024 * 1024
 const PAGE = 65536
 const FIRST_PAGES = 16 // the builds' initial memory, see c/Makefile
-const MAX_THREADS = 64
 
 /** Without `maxMemory`, these limits are tried in turn, in MiB. iPhones refuse the larger ones. */
 const LIMITS = [4096, 2048, 1024, 512]
@@ -57,19 +55,13 @@ const LIMITS = [4096, 2048, 1024, 512]
  * them.
  */
 const PROBES = {
-  simd: [
-    0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98,
-    11,
-  ],
-  relaxed: [
-    0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 19, 1, 17, 0, 65, 0, 253, 15, 65, 0,
-    253, 15, 65, 0, 253, 15, 253, 133, 2, 11,
-  ],
+  simd: '0061736d010000000105016000017b030201000a0a0108004100fd0ffd620b',
+  relaxed: '0061736d010000000105016000017b030201000a130111004100fd0f4100fd0f4100fd0ffd85020b',
 }
 
 /** Whether this machine has the feature. */
 const runs = (probe: keyof typeof PROBES): boolean =>
-  typeof WebAssembly === 'object' && WebAssembly.validate(new Uint8Array(PROBES[probe]))
+  typeof WebAssembly === 'object' && WebAssembly.validate(decode(PROBES[probe]))
 
 /**
  * Loads the WebAssembly, in which all tensors lie and all layers compute. Importing the package does nothing.
@@ -180,9 +172,15 @@ async function prepare(
       'needs WebAssembly with SIMD (Chrome 91, Firefox 89, Safari 16.4, Node 16.4 or later), which is missing here',
     )
   }
-  let reason = whyOneThread(threads, worker)
+  const chunk =
+    threads === 1
+      ? 'load was asked for one thread'
+      : await import('./threads/threads.ts').catch(
+          (error) => `the code that starts workers could not be imported (${error})`,
+        )
+  const mayShare = typeof chunk !== 'string' && chunk.whyOneThread(worker) === null
   const limits = maxMemory === undefined ? LIMITS : [maxMemory]
-  const shared = (module ? importsMemory(module) : !reason) ? shareMemory(limits) : null
+  const shared = (module ? importsMemory(module) : mayShare) ? shareMemory(limits) : null
   const code = module ?? (await getModule(build, shared !== null))
   const exports = await instantiate(code, shared?.memory ?? null)
   const actual = exports.gpt_is_relaxed() === 1 ? 'relaxed' : 'simd'
@@ -194,46 +192,16 @@ async function prepare(
   }
   const maxBytes = Math.floor((shared?.limit ?? limits[0]) * MIB)
   const memory = new Memory(exports.memory, exports.__heap_base.value, maxBytes)
-  if (!reason && !shared) {
-    reason = module
-      ? 'the given module is a build without threads: pass gpt-layers/simd-threads.wasm or gpt-layers/relaxed-threads.wasm'
-      : `the system does not reserve ${limits.at(-1)} MiB of addresses for a shared memory: lower maxMemory`
-  }
   const pool =
-    reason ?? (await startThreads({ exports, memory }, code, Math.min(threads, MAX_THREADS), worker))
-  if (typeof pool === 'string' && threads > 1) warnOnce(`one thread runs, because ${pool}`)
+    typeof chunk === 'string'
+      ? chunk
+      : await chunk.startThreads(
+          { exports, memory, code, threads, worker },
+          shared !== null,
+          module ? [] : limits,
+        )
   const fastest = exports.gpt_dot_is_fast() === 1 ? 'dot' : 'int16'
   return { exports, build: actual, int8Kernel: int8Kernel ?? fastest, memory, pool }
-}
-
-/** Why only one thread can run; null where more may be possible. */
-function whyOneThread(threads: number, createWorker: (() => AnyWorker) | undefined): string | null {
-  const { process, crossOriginIsolated } = globalThis
-  if (threads === 1) return 'load was asked for one thread'
-  if (!createWorker && !process?.getBuiltinModule && typeof Worker !== 'function') {
-    return process?.versions?.node
-      ? `Node ${process.versions.node} is too old: 20.16, 22.3 or later can start workers`
-      : 'workers cannot be started here, as in a service worker'
-  }
-  if (crossOriginIsolated === false) {
-    return (
-      'the page is not cross-origin isolated: serve it with the headers ' +
-      'Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp'
-    )
-  }
-  return typeof SharedArrayBuffer === 'function' ? null : 'SharedArrayBuffer is missing here'
-}
-
-/** @returns the threads, or why there is only one */
-async function startThreads(
-  runtime: { exports: Exports; memory: Memory },
-  module: WebAssembly.Module,
-  threads: number,
-  worker: (() => AnyWorker) | undefined,
-): Promise<Started['pool']> {
-  const chunk = await import('./threads/threads.ts').catch(String)
-  if (typeof chunk === 'string') return `the code that starts workers could not be imported (${chunk})`
-  return chunk.startPool(runtime, module, threads, worker)
 }
 
 /** Whether a module is a build for threads. */

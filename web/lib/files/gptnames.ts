@@ -48,7 +48,7 @@ const ROWS: Readonly<Record<'gpt2' | 'book' | 'others', readonly Row[]>> = {
 }
 
 /** All rows. */
-export const gptRows = (): Row[] => Object.values(ROWS).flat()
+const allRows = (): Row[] => Object.values(ROWS).flat()
 
 export const TOKENS = 'tok_emb.weight'
 export const HEAD = 'out_head.weight'
@@ -136,7 +136,7 @@ export function modelAmong(what: string, paths: readonly string[]): string {
 }
 
 /** What stands before all names of a GPT in a file, in parts: such as `transformer`. */
-export function prefixIn(what: string, theirs: readonly string[]): string[] {
+function prefixIn(what: string, theirs: readonly string[]): string[] {
   const prefixes = new Set(
     theirs.flatMap((name) => EMBEDDING.exec(withoutWrappers(name))?.[1].slice(0, -1) ?? []),
   )
@@ -150,7 +150,7 @@ export function dropBatch(name: string, info: TensorInfo): void {
 }
 
 /** A weight of integers needs scales, or it would be 100 times too large. A buffer may have exact integers. */
-export function checkFloats({ name, dtype }: TensorInfo, { isParameter }: Tensor): void {
+function checkFloats({ name, dtype }: TensorInfo, { isParameter }: Tensor): void {
   if (dtype.includes('F') || (dtype !== 'I8' && !isParameter)) return
   const short = shortName(name)
   const expected = `have floats, or be a weight with scales in ${short}${SCALE}`
@@ -163,7 +163,7 @@ export function checkFloats({ name, dtype }: TensorInfo, { isParameter }: Tensor
  * @param sources by our names
  * @returns whether the file has a matrix transposed
  */
-export function transposedIn(
+function transposedIn(
   sources: ReadonlyMap<string, Source>,
   own: Record<string, Tensor>,
   matrices: Matrices,
@@ -193,3 +193,6 @@ function orderOf(
   if (!attention) return [rows === ownRows && rows !== cols, false]
   return [rows === 3 * cols, rows === ownCols && cols === ownRows && rows !== cols]
 }
+
+/** What `matchNames` needs of this file. */
+export const GPT = { TOKENS, HEAD, allRows, prefixIn, dropBatch, checkFloats, transposedIn }

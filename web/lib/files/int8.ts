@@ -17,7 +17,7 @@ import { type RowWriter, type Values, rowsAtOnce } from './reading.ts'
  * @param caller the name of the public function, for errors
  * @throws {GptLayersError} VALUE where one is not finite, before any is changed; MEMORY
  */
-export function quantize(matrices: Matrices, groupSize: number, caller: string): void {
+function quantize(matrices: Matrices, groupSize: number, caller: string): void {
   const floats = [...matrices].filter(([weight, { isProduct }]) => isProduct && weight.int8Weight === null)
   for (const [weight, { name }] of floats) {
     checkTensor(name, weight)
@@ -145,11 +145,10 @@ class Int8Writer {
   }
 }
 
-export const newWriter = (...args: ConstructorParameters<typeof Int8Writer>): Int8Writer =>
-  new Int8Writer(...args)
+const newWriter = (...args: ConstructorParameters<typeof Int8Writer>): Int8Writer => new Int8Writer(...args)
 
 /** The values and the scales of an int8 weight in a dict; null for anything else. */
-export function entriesOf(name: string, value: unknown): [TensorInfo, () => Values][] | null {
+function entriesOf(name: string, value: unknown): [TensorInfo, () => Values][] | null {
   const int8Weight = int8Of(value)
   if (!int8Weight) return null
   Int8Weight.checkLive(int8Weight, shortName(name))
@@ -164,13 +163,13 @@ export function entriesOf(name: string, value: unknown): [TensorInfo, () => Valu
  * @returns whether a tensor is int8
  * @throws {GptLayersError} DISPOSED
  */
-export function isLive(name: string, { int8Weight }: { int8Weight: Int8Weight | null }): boolean {
+function isLive(name: string, { int8Weight }: { int8Weight: Int8Weight | null }): boolean {
   if (int8Weight) Int8Weight.checkLive(int8Weight, name)
   return int8Weight !== null
 }
 
 /** Whether int8 values may be copied as they are. */
-export const fits = ({ info, scale, target }: Match): boolean =>
+const fits = ({ info, scale, target }: Match): boolean =>
   scale !== null && groupSizeOf(info, scale) === target.int8Weight?.groupSize
 
 /**
@@ -178,7 +177,7 @@ export const fits = ({ info, scale, target }: Match): boolean =>
  *
  * @throws {GptLayersError} VALUE
  */
-export function checkValues({ info, scale, target }: Match, read: Read): void {
+function checkValues({ info, scale, target }: Match, read: Read): void {
   if (scale) {
     integersOf(info, read(info))
     checkScales(scale, read(scale))
@@ -228,7 +227,7 @@ function integersOf({ name }: TensorInfo, values: Values): Int8Array {
 }
 
 /** The values of an int8 weight times their scales. */
-export function floatsOf({ info, scale }: Match, read: Read): Float32Array {
+function floatsOf({ info, scale }: Match, read: Read): Float32Array {
   const integers = integersOf(info, read(info))
   const scales = scale ? checkScales(scale, read(scale)) : new Float32Array(0)
   const [rows, inputs] = info.shape
@@ -242,3 +241,6 @@ export function floatsOf({ info, scale }: Match, read: Read): Float32Array {
   }
   return floats
 }
+
+/** What a layer with matrices leads to. */
+export const int8 = { quantize, newWriter, entriesOf, isLive, fits, checkValues, floatsOf }

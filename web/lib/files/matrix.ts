@@ -3,8 +3,8 @@
 
 import { sameShape } from '../check.ts'
 import { Tensor } from '../tensor/tensor.ts'
-import * as names from './gptnames.ts'
-import * as int8 from './int8.ts'
+import { GPT } from './gptnames.ts'
+import { int8 } from './int8.ts'
 
 export interface Matrix {
   weight: Tensor
@@ -12,7 +12,7 @@ export interface Matrix {
   transposed: boolean
   /** whether the layer computes a matrix product; Embedding does not */
   isProduct: boolean
-  names: typeof names
+  names: typeof GPT
   int8: typeof int8
 }
 
@@ -28,4 +28,4 @@ export const asMatrix = (
   shape: readonly number[],
   reading: { transposed: boolean; isProduct: boolean },
 ): Matrix | null =>
-  weight instanceof Tensor && sameShape(weight.shape, shape) ? { weight, ...reading, names, int8 } : null
+  weight instanceof Tensor && sameShape(weight.shape, shape) ? { weight, ...reading, names: GPT, int8 } : null

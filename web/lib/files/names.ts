@@ -1,6 +1,6 @@
 // Finds the tensor of a file that has the values of ours: by its name.
 
-import type * as GPTNames from './gptnames.ts'
+import type { GPT } from './gptnames.ts'
 import type { Matrices } from './matrix.ts'
 import type { Tensor } from '../tensor/tensor.ts'
 import { shortName } from '../check.ts'
@@ -68,10 +68,10 @@ export function finderOf(
   what: string,
   own: readonly string[],
   theirs: readonly string[],
-  gpt: typeof GPTNames | null,
+  gpt: typeof GPT | null,
 ): (name: string) => Found | null | undefined {
   const isOwn = new Set(own)
-  const rows = [...(gpt?.gptRows() ?? []), ...NORMS]
+  const rows = [...(gpt?.allRows() ?? []), ...NORMS]
   const tree: Tree = new Map()
   for (const name of own) {
     let inside = tree

@@ -3,7 +3,7 @@
 import type { TransformerBlockConfig } from '../layers/transformerblock.ts'
 import { checkConfig, checkObject, describe, isPlainObject, shortName } from '../check.ts'
 import { fail } from '../errors.ts'
-import * as GPT from '../files/gptnames.ts'
+import { countBlocks, dropBatch, GPT, gptNames, HEAD, isOldMinGPT, TOKENS } from '../files/gptnames.ts'
 import { type TensorInfo, finderOf, listed } from '../files/names.ts'
 
 export interface GPTModelConfig extends TransformerBlockConfig {
@@ -125,13 +125,13 @@ export function configOf(
 ): GPTModelConfig {
   const given = readConfig('config', wanted)
   const theirs = infos.map(({ name }) => name)
-  const nLayers = GPT.countBlocks(theirs)
-  const find = finderOf('source', GPT.gptNames(nLayers), theirs, GPT)
+  const nLayers = countBlocks(theirs)
+  const find = finderOf('source', gptNames(nLayers), theirs, GPT)
   /** The tensors of the file by the ends of our names. */
   const found: Map<string, TensorInfo> = new Map()
   for (const info of infos) {
     const ours = find(info.name)
-    if (ours) GPT.dropBatch(ours.name, info)
+    if (ours) dropBatch(ours.name, info)
     const name = ours?.name.replace(/^trf_blocks\.\d+\./, '')
     if (name !== undefined && !found.has(name)) found.set(name, info)
   }
@@ -140,9 +140,9 @@ export function configOf(
     if (info?.shape.length === 2) return info.shape
     throw fail('VALUE', 'source', `have ${expected}`, info ? info.shape : listed(theirs))
   }
-  const [tokens, head] = [GPT.TOKENS, GPT.HEAD].map((name) => found.get(name))
+  const [tokens, head] = [TOKENS, HEAD].map((name) => found.get(name))
   const [vocabSize, embDim] = shapeOf(
-    tokens || !head ? GPT.TOKENS : GPT.HEAD,
+    tokens || !head ? TOKENS : HEAD,
     'wte.weight or tok_emb.weight [vocabSize, embDim]',
   )
   const [contextLength] = shapeOf('pos_emb.weight', 'wpe.weight or pos_emb.weight [contextLength, embDim]')
@@ -185,7 +185,7 @@ export function configOf(
   const isTied = isOther || !tokens || !head || (head.values !== undefined && head.values === tokens.values)
   const { nHeads = headsOf(sizes), tieWeights = isTied } = config
   // nanoGPT's GELU is the erf form, and minGPT's before 2022. Their files do not say so.
-  const { approximate = isNanoGPT || GPT.isOldMinGPT(theirs) ? 'none' : 'tanh' } = config
+  const { approximate = isNanoGPT || isOldMinGPT(theirs) ? 'none' : 'tanh' } = config
   return { ...sizes, ...config, nHeads, tieWeights, approximate } // config has all sizes that are known
 }
 

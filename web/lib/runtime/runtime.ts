@@ -4,8 +4,8 @@ import type { Kernel, Pool } from '../threads/pool.ts'
 import type { Wasm } from '../typed.ts'
 import type { Functions } from '../wasm/exports.ts'
 import { fail, GptLayersError } from '../errors.ts'
-import { KERNELS } from './kernels.ts'
 import { Memory } from './memory.ts'
+import { SCRATCH_SIZES } from './scratch.ts'
 
 /** The exports of one of our WebAssembly builds: the functions of `c/gpt_layers.h` and the memory. */
 export interface Exports extends Functions {
@@ -127,17 +127,6 @@ export const SCRATCH = Symbol('scratch')
 type Argument = Pointer | null | typeof SCRATCH | number | boolean
 
 /**
- * Calls shorter than this, in nanoseconds on one thread, are not shared. Two threads add 3 µs to a call, and
- * a worker that sleeps starts 10 to 20 µs late.
- *
- * | GELU on one thread | on two, called again at once | after 0.2 ms | after 2 ms |
- * | --- | --- | --- | --- |
- * | 19 µs | 11 µs | 14 µs | 21 µs |
- * | 70 µs | 37 µs | 40 µs | 46 µs |
- */
-const WORTH_SHARING = 20_000
-
-/**
  * Calls a kernel with the arguments that `c/gpt_layers.h` declares, in the same order, without `part` and
  * `parts`. Cuts the call into parts for the threads where that pays; the result has the same bits.
  *
@@ -145,10 +134,10 @@ const WORTH_SHARING = 20_000
  * | --- | --- |
  * | Tensor or other Pointer | its byte offset |
  * | null | 0, C's NULL |
- * | SCRATCH | scratch memory of the size that kernels.ts states, freed after the call |
+ * | SCRATCH | scratch memory of the size that scratch.ts states, freed after the call |
  * | boolean | 0 or 1 |
  *
- * @param nanoseconds what the call costs on one thread, where that does not stand in kernels.ts
+ * @param nanoseconds what the call costs on one thread, where that does not stand in threads/costs.ts
  * @throws {GptLayersError} MEMORY for the scratch; INTERNAL where the kernel refuses its arguments, or a
  *   thread does not finish its part in time. That thread may still write, so the memory of all arguments is
  *   retired, and who holds an output from before the call must give it up
@@ -166,9 +155,9 @@ export function run(kernel: FunctionName, args: readonly Argument[], nanoseconds
   if (scratchAt < 0 && pool === null) return call(memory, kernel, args, values, 1)
   const sizes = args.filter((arg) => typeof arg === 'number')
   const takesPart = exports[kernel].length === args.length + 2 // part and parts
-  const parts = takesPart && threads > 1 ? partsFor(nanoseconds ?? costOf(kernel, sizes)) : 1
+  const parts = takesPart && pool !== null ? pool.partsOf(kernel, sizes, nanoseconds) : 1
   if (scratchAt < 0) return call(memory, kernel, args, values, parts)
-  const size = KERNELS[kernel]?.scratch?.(exports, ...sizes) ?? 0
+  const size = SCRATCH_SIZES[kernel]?.(exports, ...sizes) ?? 0
   const floats = size >>> 0 // unsigned: SIZE_MAX, for no such scratch, is -1
   const scratch = memory.allocate(4 * parts * floats)
   values[scratchAt] = scratch
@@ -194,16 +183,8 @@ export function accepts(kernel: FunctionName, args: readonly (Pointer | number)[
   return true
 }
 
-/**
- * @param sizes the arguments that are numbers, in their order; those that kernels.ts uses are enough
- * @returns how many parts `run` would cut the call into: one for each thread, or 1 where that does not pay
- */
-export const partsOf = (kernel: FunctionName, ...sizes: number[]): number => partsFor(costOf(kernel, sizes))
-
-const costOf = (kernel: FunctionName, sizes: readonly number[]): number =>
-  KERNELS[kernel]?.cost(...sizes) ?? sizes[0]
-
-const partsFor = (nanoseconds: number): number => (nanoseconds >= WORTH_SHARING ? threads : 1)
+/** How many parts `run` would cut a call of these sizes into: one for each thread, or 1 where that does not pay. */
+export const partsOf = (kernel: FunctionName, ...sizes: number[]): number => pool?.partsOf(kernel, sizes) ?? 1
 
 /** @param values the arguments as numbers; changed here */
 function call(

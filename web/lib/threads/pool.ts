@@ -7,8 +7,10 @@
 // A compare-and-exchange takes a part, so one thread gets it. A worker that wakes up late, or never, delays
 // nobody: the other threads have taken its parts.
 
+import type { Functions } from '../wasm/exports.ts'
 import { GptLayersError } from '../errors.ts'
-import { warnOnce } from './warn.ts'
+import { isWorthSharing } from './costs.ts'
+import { warnOneThread } from './warn.ts'
 
 /** A kernel of the WebAssembly, which returns a status. */
 export type Kernel = (...args: number[]) => number
@@ -114,6 +116,11 @@ export class Pool {
     for (const worker of workers) worker.onEnd = (why) => this.#fail(`a worker has ended: ${why}`)
   }
 
+  /** How many parts a call should have; see `isWorthSharing`. */
+  partsOf(kernel: keyof Functions, sizes: readonly number[], nanoseconds?: number): number {
+    return isWorthSharing(kernel, sizes, nanoseconds) ? this.threads : 1
+  }
+
   /**
    * Runs a kernel in parts.
    *
@@ -171,7 +178,7 @@ export class Pool {
     this.reason = reason
     this.dispose()
     this.onFail(reason)
-    warnOnce(`one thread runs, because ${reason}`)
+    warnOneThread(reason)
   }
 }
 

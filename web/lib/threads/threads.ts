@@ -3,7 +3,9 @@
 import { describe } from '../check.ts'
 import { messageOf } from '../errors.ts'
 import { type Call, type Kernel, type PoolWorker, CALL_WORDS, MAX_ARGUMENTS, Pool } from './pool.ts'
+import { warnOneThread } from './warn.ts'
 
+const MAX_THREADS = 64
 const START_TIMEOUT = 20_000 // ms until all workers must be ready; a busy machine starts them slowly
 const FOREIGN_TIMEOUT = 5000 // the same for workers that the user starts, which may be another program's
 const STACK_BYTES = 65536 // per worker, as the first instance has
@@ -25,18 +27,25 @@ export interface WorkerSetup {
   call: Call
 }
 
-/** What is in a WebAssembly instance: the memory, and functions, of which those named gpt_... are ours. */
+/** The memory of a WebAssembly instance, and functions, of which those named gpt_... are ours. */
 interface Exports {
   memory: WebAssembly.Memory
 }
 
-/** The heap of the instance. */
-interface Heap {
-  /** @returns the offset of so many bytes */
-  allocate: (bytes: number) => number
-  /** views from an offset on, valid for as long as the memory is */
-  doubles: (offset: number, length: number) => Float64Array
-  words: (offset: number, length: number) => Int32Array
+/** What workers share, and how they start. */
+interface Instance {
+  exports: Exports
+  /** the heap. The views are valid for as long as a shared memory is */
+  memory: {
+    allocate: (bytes: number) => number
+    doubles: (offset: number, length: number) => Float64Array
+    words: (offset: number, length: number) => Int32Array
+  }
+  code: WebAssembly.Module
+  /** the number of threads, 2 or more */
+  threads: number
+  /** the user's; by default the package starts its workers itself */
+  worker?: () => AnyWorker
 }
 
 /** A way to start a worker. */
@@ -46,19 +55,50 @@ interface Starter {
   create: () => AnyWorker
 }
 
+/** Why only one thread can run here; null where more may be possible. */
+export function whyOneThread(createWorker: (() => AnyWorker) | undefined): string | null {
+  const { process, crossOriginIsolated } = globalThis
+  if (!createWorker && !process?.getBuiltinModule && typeof Worker !== 'function') {
+    return process?.versions?.node
+      ? `Node ${process.versions.node} is too old: 20.16, 22.3 or later can start workers`
+      : 'workers cannot be started here, as in a service worker'
+  }
+  if (crossOriginIsolated === false) {
+    return (
+      'the page is not cross-origin isolated: serve it with the headers ' +
+      'Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp'
+    )
+  }
+  return typeof SharedArrayBuffer === 'function' ? null : 'SharedArrayBuffer is missing here'
+}
+
 /**
- * @param instance on a shared memory
- * @param module the code of the instance
- * @param threads 2 or more
- * @param createWorker the user's; by default the package starts its workers itself
- * @returns a pool with this number of threads, or the reason why workers cannot be started
+ * @param limits of the memory that were tried, in MiB; none where the user gave the module
+ * @returns a pool, or the reason why only one thread can run, which the console shows, too
  */
-export async function startPool(
-  { exports, memory }: { exports: Exports; memory: Heap },
-  module: WebAssembly.Module,
-  threads: number,
-  createWorker?: () => AnyWorker,
+export async function startThreads(
+  instance: Instance,
+  isShared: boolean,
+  limits: readonly number[],
 ): Promise<Pool | string> {
+  const unshared =
+    limits.length > 0
+      ? `the system does not reserve ${limits.at(-1)} MiB of addresses for a shared memory: lower maxMemory`
+      : 'the given module is a build without threads: pass gpt-layers/simd-threads.wasm or gpt-layers/relaxed-threads.wasm'
+  const reason = whyOneThread(instance.worker) ?? (isShared ? null : unshared)
+  const pool = reason ?? (await startPool(instance))
+  if (typeof pool === 'string') warnOneThread(pool)
+  return pool
+}
+
+async function startPool({
+  exports,
+  memory,
+  code,
+  threads: wanted,
+  worker,
+}: Instance): Promise<Pool | string> {
+  const threads = Math.min(wanted, MAX_THREADS)
   const kernels: Record<string, Kernel> = Object.fromEntries(
     Object.entries(exports).filter(([name]) => name.startsWith('gpt_')),
   )
@@ -72,11 +112,11 @@ export async function startPool(
       words: memory.words(words, CALL_WORDS).fill(0),
     }
     return Array.from({ length: threads - 1 }, (_, i) => {
-      return { module, memory: exports.memory, stackTop: stacks + STACK_BYTES * (i + 1), names, call }
+      return { module: code, memory: exports.memory, stackTop: stacks + STACK_BYTES * (i + 1), names, call }
     })
   }
-  const starters = createWorker ? [{ name: 'from the worker option', create: createWorker }] : findStarters()
-  const timeout = createWorker ? FOREIGN_TIMEOUT : START_TIMEOUT
+  const starters = worker ? [{ name: 'from the worker option', create: worker }] : findStarters()
+  const timeout = worker ? FOREIGN_TIMEOUT : START_TIMEOUT
   const policy = watchPolicy()
   const failures = []
   for (const starter of starters) {

@@ -1,13 +1,11 @@
-// Apart from the other files here: `load` warns also where it does not import the code of the threads.
-
-/** Sentences that have been said. */
+/** Reasons that have been said. */
 const said = new Set()
 
-/** Says a sentence once on the console, while a program is being developed. */
-export function warnOnce(sentence: string): void {
-  if (said.has(sentence) || !inDevelopment()) return
-  said.add(sentence)
-  console.warn(`gpt-layers: ${sentence}`)
+/** Says on the console why one thread runs, once, while a program is being developed. */
+export function warnOneThread(reason: string): void {
+  if (said.has(reason) || !inDevelopment()) return
+  said.add(reason)
+  console.warn(`gpt-layers: one thread runs, because ${reason}`)
 }
 
 /**
