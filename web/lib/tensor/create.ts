@@ -24,27 +24,21 @@ export const manualSeed = /* @__PURE__ */ named('manualSeed', (n: number): void 
   random.seed(n)
 })
 
-/** A tensor drawn from N(0, 1), as torch.randn: the same bits that PyTorch draws on an x86 CPU with AVX2. */
-export const randn = /* @__PURE__ */ named(
-  'randn',
-  (shape: readonly number[]): Tensor => {
+/** The function of a shape; `write` writes the elements. */
+function ofShape(name: string, write: (tensor: Tensor) => void): (shape: readonly number[]) => Tensor {
+  const make = (shape: readonly number[]) => {
     const tensor = Tensor.empty(checkShape(shape))
-    random.normal(tensor)
+    write(tensor)
     return tensor
-  },
-  '...',
-)
+  }
+  return named(name, make, '...')
+}
+
+/** A tensor drawn from N(0, 1), as torch.randn: the same bits that PyTorch draws on an x86 CPU with AVX2. */
+export const randn = /* @__PURE__ */ ofShape('randn', random.normal)
 
 /** A tensor drawn from U[0, 1), as torch.rand: the same bits that PyTorch draws on the CPU. */
-export const rand = /* @__PURE__ */ named(
-  'rand',
-  (shape: readonly number[]): Tensor => {
-    const tensor = Tensor.empty(checkShape(shape))
-    random.uniform(tensor)
-    return tensor
-  },
-  '...',
-)
+export const rand = /* @__PURE__ */ ofShape('rand', random.uniform)
 
 /**
  * A tensor of integers from low to high - 1, as torch.randint: the same that PyTorch draws on the CPU.
@@ -80,18 +74,10 @@ export const tensor = /* @__PURE__ */ named(
 )
 
 /** A tensor of zeros. */
-export const zeros = /* @__PURE__ */ named(
-  'zeros',
-  (shape: readonly number[]): Tensor => Tensor.full(checkShape(shape), 0),
-  '...',
-)
+export const zeros = /* @__PURE__ */ ofShape('zeros', (tensor) => tensor.data.fill(0))
 
 /** A tensor of ones. */
-export const ones = /* @__PURE__ */ named(
-  'ones',
-  (shape: readonly number[]): Tensor => Tensor.full(checkShape(shape), 1),
-  '...',
-)
+export const ones = /* @__PURE__ */ ofShape('ones', (tensor) => tensor.data.fill(1))
 
 /**
  * A tensor of one value, as torch.full.

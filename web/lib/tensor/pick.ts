@@ -4,10 +4,9 @@ import { checkOptions } from '../check.ts'
 import { fail } from '../errors.ts'
 import { type Indices, checkIndices } from './indices.ts'
 import { operation } from './operation.ts'
-import { axisOf, checkAxis, sizeOf } from './shape.ts'
-import { copy } from './slice.ts'
-import { recordPart } from './tape.ts'
-import { Tensor } from './tensor.ts'
+import { axisOf, checkAxis, eachIndex, sizeOf } from './shape.ts'
+import { part } from './slice.ts'
+import type { Tensor } from './tensor.ts'
 
 export interface PickOptions {
   /** the axis, negative from the end */
@@ -32,7 +31,7 @@ export const gather = /* @__PURE__ */ operation((x: Tensor, options: PickOptions
     const expected = `have ${sizes.length} axes, and at most the sizes of [${x.shape.join(', ')}] except along dim`
     throw fail('SHAPE', 'index', expected, shape)
   }
-  return pick(x, placesOf(sizes, axis, indices, own), shape)
+  return pick(x, axis, indices, shape)
 }, 'dim index')
 
 /**
@@ -49,19 +48,11 @@ export const indexSelect = /* @__PURE__ */ operation((x: Tensor, options: PickOp
   const { size, outer, inner } = axisOf(x.shape, axis)
   const count = indices.length
   if (x.shape.length === 0 && count !== 1) throw fail('SHAPE', 'index', 'have 1 element', shape)
-  const eachBlock = (visit: (inWhole: number, inPiece: number) => void) => {
+  const sizes = x.shape.map((size, i) => (i === axis ? count : size))
+  return part(x, sizes, (visit) => {
     for (let i = 0; i < outer; i++) {
-      for (let j = 0; j < count; j++) visit((i * size + indices[j]) * inner, (i * count + j) * inner)
+      for (let j = 0; j < count; j++) visit((i * size + indices[j]) * inner, (i * count + j) * inner, inner)
     }
-  }
-  const y = Tensor.empty(x.shape.map((size, i) => (i === axis ? count : size)))
-  const [from, to] = [x.data, y.data]
-  eachBlock((inWhole, inPiece) => copy(to, inPiece, from, inWhole, inner))
-  return recordPart(y, x, (dx, dy) => {
-    const [whole, part] = [dx.data, dy.data]
-    eachBlock((inWhole, inPiece) => {
-      for (let i = 0; i < inner; i++) whole[inWhole + i] += part[inPiece + i]
-    })
   })
 }, 'dim index')
 
@@ -75,42 +66,28 @@ function checkPick(
 }
 
 /**
- * @param indices along the axis, row-major
- * @param indexShape theirs: as many axes as the shape has, and at most its sizes except along the axis
- * @returns where the elements are among all
+ * @param indices along the axis, row-major; they stay as they are until `backward`
+ * @param shape theirs: as many axes as x has, and at most its sizes except along the axis
+ * @param result the shape of the result, with as many elements
+ * @returns the elements; their gradient is added up at the indices
  */
-export function placesOf(
-  shape: readonly number[],
+export function pick(
+  x: Tensor,
   axis: number,
   indices: ArrayLike<number>,
-  indexShape: readonly number[],
-): Uint32Array {
-  const places = new Uint32Array(indices.length)
-  const strides = shape.map((_, i) => sizeOf(shape.slice(i + 1)))
+  shape: readonly number[],
+  result: readonly number[] = shape,
+): Tensor {
+  const strides = x.shape.map((_, i) => sizeOf(x.shape.slice(i + 1)))
   const along = strides[axis] ?? 1
-  const last = shape.length - 1
-  let i = 0
-  const walk = (depth: number, begin: number): void => {
-    const step = depth === axis ? 0 : strides[depth]
-    for (let j = 0; j < indexShape[depth]; j++) {
-      if (depth < last) walk(depth + 1, begin + j * step)
-      else {
-        places[i] = begin + j * step + indices[i] * along
-        i++
+  const axes = shape.map((size, i) => ({ size, steps: [i === axis ? 0 : strides[i]] }))
+  const { size, steps } = axes.pop() ?? { size: 1, steps: [0] }
+  return part(x, result, (visit) =>
+    eachIndex(axes, 1, (row, [begin]) => {
+      for (let j = 0; j < size; j++) {
+        const i = row * size + j
+        visit(begin + j * steps[0] + indices[i] * along, i, 1)
       }
-    }
-  }
-  if (shape.length > 0) walk(0, 0)
-  return places
-}
-
-/** @returns a tensor of this shape with the elements at these places; its gradient is added up there */
-export function pick(x: Tensor, places: Uint32Array, shape: readonly number[]): Tensor {
-  const y = Tensor.empty(shape)
-  const [from, to] = [x.data, y.data]
-  for (let i = 0; i < places.length; i++) to[i] = from[places[i]]
-  return recordPart(y, x, (dx, dy) => {
-    const [whole, part] = [dx.data, dy.data]
-    for (let i = 0; i < places.length; i++) whole[places[i]] += part[i]
-  })
+    }),
+  )
 }

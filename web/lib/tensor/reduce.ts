@@ -6,7 +6,7 @@ import { type FunctionName, heap, run } from '../runtime/runtime.ts'
 import { temporary } from '../runtime/scope.ts'
 import { repeat } from './elementwise.ts'
 import { operation } from './operation.ts'
-import { pick, placesOf } from './pick.ts'
+import { pick } from './pick.ts'
 import { axisOf, checkAxes, checkAxis, checkIndexed, rowBegin, sizeOf } from './shape.ts'
 import { record } from './tape.ts'
 import { Tensor } from './tensor.ts'
@@ -254,8 +254,8 @@ function extreme(which: Extreme, x: Tensor, options?: AxisReduction): Tensor | E
   if (along.isAll) return extremeOfAll(which, x, along)
   const { axes } = along
   const indices = indicesOf(which, x, along)
-  const places = placesOf(x.shape, axes[0] ?? 0, indices.data, keptShape(x.shape, axes))
-  return { values: pick(x, places, indices.shape), indices }
+  const kept = keptShape(x.shape, axes)
+  return { values: pick(x, axes[0] ?? 0, indices.data.slice(), kept, indices.shape), indices }
 }
 
 /** The gradient is divided equally among all elements that equal y, as in PyTorch. */

@@ -99,19 +99,29 @@ function checkHasAxes({ shape }: Tensor): void {
   throw fail('SHAPE', 'the tensor', 'have 1 axis or more', 'shape []')
 }
 
-/**
- * @param begin an index of the axis
- * @returns a copy of so many indices of the axis, from `begin` on
- */
+/** @returns a copy of so many indices of the axis, from `begin` on */
 export function piece(x: Tensor, axis: number, begin: number, length: number): Tensor {
   const { shape } = x
-  const y = Tensor.empty(shape.map((size, i) => (i === axis ? length : size)))
+  const sizes = shape.map((size, i) => (i === axis ? length : size))
+  return part(x, sizes, (visit) => eachBlock(shape, axis, begin, length, visit))
+}
+
+/** Gets where a block begins in the whole's elements and in the part's, and its size. */
+type Visit = (inWhole: number, inPart: number, size: number) => void
+
+/**
+ * @param shape of the part
+ * @param blocks visits the blocks of x that are the part; more than once, for the gradient
+ * @returns a copy; its gradient is added up where the blocks lie
+ */
+export function part(x: Tensor, shape: readonly number[], blocks: (visit: Visit) => void): Tensor {
+  const y = Tensor.empty(shape)
   const [from, to] = [x.data, y.data]
-  eachBlock(shape, axis, begin, length, (inWhole, inPiece, size) => copy(to, inPiece, from, inWhole, size))
+  blocks((inWhole, inPart, size) => copy(to, inPart, from, inWhole, size))
   return recordPart(y, x, (dx, dy) => {
-    const [whole, part] = [dx.data, dy.data]
-    eachBlock(shape, axis, begin, length, (inWhole, inPiece, size) => {
-      for (let i = 0; i < size; i++) whole[inWhole + i] += part[inPiece + i]
+    const [whole, own] = [dx.data, dy.data]
+    blocks((inWhole, inPart, size) => {
+      for (let i = 0; i < size; i++) whole[inWhole + i] += own[inPart + i]
     })
   })
 }
@@ -126,14 +136,13 @@ export function copy(to: Float32Array, at: number, from: Float32Array, begin: nu
  * Visits the blocks of a piece, each contiguous in the piece and in the whole.
  *
  * @param shape the whole's
- * @param visit gets where the block begins in the whole's elements and in the piece's, and its size
  */
 export function eachBlock(
   shape: readonly number[],
   axis: number,
   begin: number,
   length: number,
-  visit: (inWhole: number, inPiece: number, size: number) => void,
+  visit: Visit,
 ): void {
   const inner = sizeOf(shape.slice(axis + 1))
   const outer = sizeOf(shape.slice(0, axis))

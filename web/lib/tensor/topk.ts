@@ -31,7 +31,6 @@ export const topk = /* @__PURE__ */ operation((x: Tensor, k: number, options?: T
   checkInteger('k', k, shape.length === 0 ? 1 : 0, size)
   checkIndexed(size, shape)
   const indices = Tensor.empty(shape.map((size, i) => (i === axis ? k : size)))
-  const places = new Uint32Array(indices.size)
   const [from, to] = [x.data, indices.data]
   const row = new Float32Array(size)
   const sign = given.largest ? 1 : -1 // the smallest are the largest of -x
@@ -45,13 +44,9 @@ export const topk = /* @__PURE__ */ operation((x: Tensor, k: number, options?: T
     // `largest` leaves out NaN, which is the largest in PyTorch.
     const others = largest(row, k)
     const best = given.largest ? [...nans, ...others] : [...others, ...nans]
-    for (let j = 0; j < k; j++) {
-      const place = inBest + j * inner
-      to[place] = best[j]
-      places[place] = inWhole + best[j] * inner
-    }
+    for (let j = 0; j < k; j++) to[inBest + j * inner] = best[j]
   }
-  return { values: pick(x, places, indices.shape), indices }
+  return { values: pick(x, axis, to.slice(), indices.shape), indices }
 }, 'dim largest')
 
 /**
