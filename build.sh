@@ -15,7 +15,7 @@ usage: ./build.sh [build | demo | test | fuzz | coverage | bench | compare | con
             web/demo/dist/    the page and, in api/, the API reference, as static files
   demo    build, then serve the page until interrupted. The last line printed is the page's address.
           --port N   the port, 4173 by default. If it is in use, the next free port is taken
-          --watch    serve the page's sources with Vite's own server: an edit of web/demo shows at once
+          --watch    serve the sources with Vite's own server: an edit of web/demo or web/notebook shows at once
   test [--again] [all] [PATH ...]
           build, then run every promise of the package and of the page once. With all: also on the other
           builds, threads, browsers, compilers and environments, and lint. With paths: only these test files,

@@ -2,7 +2,7 @@
 
 Such a file has the PyTorch of the notebook of the same name in web/notebook/. Its cells begin with `# %%`, as
 the code cells of the notebook begin with `// %%`. A cell runs with the variables of the cells before it. Tensors are printed
-without grad_fn, which gpt-layers does not show. To train takes half a minute, so a notebook whose code has
+without grad_fn, which gpt-layers does not show. To train takes a minute, so a notebook whose code has
 not changed keeps its record.
 """
 
@@ -17,7 +17,7 @@ import torch
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
-FILES = {"walrus.txt": ROOT / "web/examples/book", "ckpt.pt": HERE / "pretrained"}
+FILES = {"train.mjs": ROOT / "web/notebook", "ckpt.pt": HERE / "pretrained"}
 
 
 def run(code, variables):

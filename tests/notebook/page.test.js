@@ -133,14 +133,32 @@ test('names of a cell exist in the next, may be declared again, and the last val
   assert.deepEqual(shown, [
     '',
     '',
-    "{ sum: 2, a: A { b: 3 }, name: 'n', q: undefined }",
-    "[ 'false', 'false', 'false' ]",
+    '{ sum: 2, a: A { b: 3 }, name: "n", q: undefined }',
+    '[ "false", "false", "false" ]',
     '1 [ 1 ] Float32Array(2) [ 0, 0 ]\n2 [ 2 ] Float32Array(2) [ 0, 0 ]\ntensor([0., 1., 2.])',
     'Sequential(\n  (0): ReLU()\n)',
   ])
   await press(page, 'Run cell 2')
   await press(page, 'Run cell 3')
   assert.equal((await settle(page))[2].text, shown[2])
+  await page.close()
+})
+
+test('Stop lets a cell stop where it awaits: its variables are kept, and it goes on when it runs again', async () => {
+  const { page } = await openAt(
+    linkOf(fileOf('let n = 0', 'for (const first = n; n < first + 1e4; n++) await plot([n, 1])', 'n')),
+  )
+  await press(page, 'Run this notebook')
+  await waitInPage(page, () => document.querySelector('figure') !== null)
+  await press(page, 'Stop')
+  await get(page, '.says ::-p-text(Stopped. The cells’ variables are as they were.)')
+  assert.equal((await settle(page))[2].text, '', 'what follows does not run')
+  const count = async () => (await press(page, 'Run cell 3'), Number((await settle(page))[2].text))
+  const before = await count()
+  assert.ok(before > 0 && before < 1e4, String(before))
+  await press(page, 'Run cell 2')
+  await settle(page)
+  assert.equal(await count(), before + 1e4)
   await page.close()
 })
 

@@ -1,5 +1,5 @@
-// Serves the built page or, with --watch, its sources: an edit shows at once. The last line printed is the
-// address.
+// Serves the built page and notebook or, with --watch, their sources: an edit shows at once. The last line
+// printed is the address.
 //   node web/demo/serve.js [--port N] [--watch]
 
 import { spawn } from 'node:child_process'
@@ -25,8 +25,25 @@ if (!Number.isInteger(port) || port < 0 || port > 65535) {
 // An address, because the name localhost may not be known.
 const host = '127.0.0.1'
 const root = fileURLToPath(new URL('.', import.meta.url))
+/** Answers below /notebook/ with the notebook's sources. */
+const notebook = {
+  name: 'notebook',
+  /** @param {import('vite').ViteDevServer} page */
+  async configureServer({ httpServer, middlewares }) {
+    const { middlewares: own } = await createServer({
+      root: fileURLToPath(new URL('../notebook/', import.meta.url)),
+      base: '/notebook/',
+      server: { middlewareMode: true, ws: { server: httpServer } },
+      logLevel: 'warn',
+    })
+    middlewares.use((request, response, next) =>
+      request.url.startsWith('/notebook/') ? own(request, response, next) : next(),
+    )
+  },
+}
+const live = { root, server: { host, port }, plugins: [notebook], logLevel: 'warn' }
 const server = options.watch
-  ? await createServer({ root, server: { host, port }, logLevel: 'warn' }).then((created) => created.listen())
+  ? await createServer(live).then((created) => created.listen())
   : await preview({ root, preview: { host, port }, logLevel: 'warn' })
 const address = server.httpServer?.address()
 const url = `http://${host}:${typeof address === 'object' && address ? address.port : port}/`

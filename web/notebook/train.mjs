@@ -5,41 +5,39 @@ globalThis.openFile ??= async () => (await import('node:fs')).readFileSync(proce
 
 // %% [markdown]
 // # Train it
-// A GPT that learns a text by heart, letter by letter. Press **Run all**. It takes less than a minute, and
-// **Stop** ends it. Then put in a text of your own, some 2 kB.
+// A GPT that learns a text by heart, letter by letter: a token is a letter. Press **Run all**. It takes less than
+// a minute. Then put in a text of your own, some 2 kB.
 
 // %%
 import * as gpt from 'gpt-layers'
 await gpt.load()
 
-// The Walrus and the Carpenter, by Lewis Carroll, 1871
-const text = `The sun was shining on the sea,
-Shining with all his might:
-He did his very best to make
-The billows smooth and bright--
-And this was odd, because it was
-The middle of the night.
+const text = `There was a row of numbers that wanted to be heard. Each of them shouted as loud as it could, and the
+largest shouted loudest of all. The layer that listened heard one voice and nothing else. "You are too far
+away," said the layer, "and too far apart. Come to me, one step at a time."
 
-The moon was shining sulkily,
-Because she thought the sun
-Had got no business to be there
-After the day was done--
-"It's very rude of him," she said,
-"To come and spoil the fun!"
+First the row walked until its mean was zero. Those who stood on the right went a little to the left, and
+those who stood on the left went with them, for nobody in a row may walk alone. Then the row drew together
+until its deviation was one. Nobody passed anybody. Who had been first was still first, but now all of
+them could be heard.
 
-The sea was wet as wet could be,
-The sands were dry as dry.
-You could not see a cloud, because
-No cloud was in the sky:
-No birds were flying overhead--
-There were no birds to fly.
+"Is that all?" asked the smallest number. "Not quite," said the layer. "I have a scale for each of you, and
+a shift for each of you, and I learn them while you speak. If your voice is needed, I make it strong. If it
+is not needed, I make it quiet." And so it did, step by step, with a little less loss each time.
 
-The Walrus and the Carpenter
-Were walking close at hand;
-They wept like anything to see
-Such quantities of sand:
-"If this were only cleared away,"
-They said, "it would be grand!"`
+In the evening the row met another row, which came from another word. "Who are you?" it asked. "I am the
+word before you," said the other. "You may look back at me, but I may not look ahead at you." So the row
+asked a question, and every row behind it held up a key. Where a key fitted the question, the row took what
+was offered, here a large part and there a small part, until the parts came to one.
+
+"How strange," said the row. "I am still myself, and yet there is something of everybody in me." It went
+home by the short way, which leads past the layer, and added what it had learned to what it had been. It
+grew four times as wide, threw away what was below zero, and slept until it was as narrow as before.
+
+The next morning somebody asked for one more letter. The row thought of all the letters there are, gave a
+number to each of them, and chose the largest. It was not sure of itself, but it was less surprised than the
+day before. Then somebody asked for the next letter, and it all began again: there was a row of numbers that
+wanted to be heard.`
 const letters = [...new Set(text)].sort()
 const ids = [...text].map((letter) => letters.indexOf(letter))
 console.log(text.length, 'characters,', letters.length, 'of them different')
@@ -62,8 +60,9 @@ console.log(
 
 // %% [markdown]
 // ## Training
-// A step reads 16 pieces of the text and moves every weight a little. Every 50 steps it continues the first
-// line. Run this cell again and it goes on from where it was.
+// A step reads 16 pieces of the text and moves every weight a little. Every 50 steps the model writes what follows
+// "There was". **Stop** ends the loop where it awaits the plot, between two steps. Run the cell again, and it goes
+// on from there.
 
 // %%
 /** Continues a text by the most probable letters. */
@@ -90,13 +89,13 @@ function step() {
 }
 
 const began = performance.now()
-for (let i = 1; i <= 300; i++) {
+for (let i = 1; i <= 500; i++) {
   losses.push(gpt.scope(step)) // the scope frees the tensors that a step makes
-  const rate = (i * 16 * contextLength) / (performance.now() - began)
-  plot(losses, { title: `loss at step ${losses.length}; ${rate.toFixed(1)} thousand letters a second` })
-  if (i % 50 === 0) {
+  const rate = Math.round((i * 16 * contextLength) / ((performance.now() - began) / 1000))
+  await plot(losses, { title: `loss at step ${losses.length}; ${rate} tokens a second` })
+  if (losses.length % 50 === 0) {
     console.log('Step', losses.length, 'loss', losses.at(-1).toFixed(1))
-    console.log(write('The sun was', 21))
+    console.log(write('There was', 22))
   }
 }
 
@@ -105,4 +104,4 @@ for (let i = 1; i <= 300; i++) {
 // It continues what you write, as long as it has read something like it.
 
 // %%
-console.log(write('The Walrus', 22))
+console.log(write('"How', 27))

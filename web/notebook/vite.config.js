@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { svelte } from '@sveltejs/vite-plugin-svelte'
+import { build } from 'rolldown'
 import { defineConfig } from 'vite'
 import { fonts } from '../demo/fonts.js'
 import { namesOfPackage } from '../demo/names.js'
@@ -32,6 +33,7 @@ const POLICY = [
 
 const policy = {
   name: 'policy',
+  apply: 'build',
   transformIndexHtml: () => [
     {
       tag: 'meta',
@@ -41,20 +43,41 @@ const policy = {
   ],
 }
 
+/** The worker is one file, which the page gives to the frame. The server of the development makes one, too. */
+const worker = {
+  name: 'worker',
+  apply: 'serve',
+  /** @param {import('vite').ViteDevServer} server */
+  configureServer({ middlewares }) {
+    middlewares.use(async (request, response, next) => {
+      if (!request.url?.includes('/src/worker.ts?worker_file')) return next()
+      const { output } = await build({
+        input: fromRoot('web/notebook/src/worker.ts'),
+        resolve: { alias: { 'gpt-layers/core': fromRoot('dist/core.js') } },
+        output: { format: 'iife' },
+        logLevel: 'silent',
+        write: false,
+      })
+      response.setHeader('Content-Type', 'text/javascript').end(output[0].code)
+    })
+  },
+}
+
 const quiet = { checks: { pluginTimings: false } } // the worker takes seconds
 
 export default defineConfig({
   base: './',
-  plugins: [svelte(), fonts, namesOfPackage, policy, offline(/^$/, [])],
+  plugins: [svelte(), fonts, namesOfPackage, policy, worker, offline(/^$/, [])],
   resolve: {
     alias: [
       { find: /^gpt-layers\/(simd|relaxed)\.wasm/, replacement: WASM },
       { find: 'gpt-layers/core', replacement: fromRoot('dist/core.js') },
-      { find: 'gpt-layers', replacement: fromRoot('dist/index.js') },
     ],
   },
+  cacheDir: fromRoot('build/vite-notebook'), // not that of the essay
+  server: { fs: { allow: [fromRoot('')] } },
   define: { FRAME_POLICY: JSON.stringify(FRAME_POLICY(digest)) },
-  worker: { format: 'iife', rolldownOptions: quiet }, // one file, which the page gives to the frame
+  worker: { format: 'iife', rolldownOptions: quiet },
   build: {
     target: 'es2022',
     outDir: fromRoot('web/demo/dist/notebook'),

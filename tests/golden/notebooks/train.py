@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-text = Path("walrus.txt").read_text()[:719]
+text = Path("train.mjs").read_text().split("`")[1]
 letters = sorted(set(text))
 ids = torch.tensor([letters.index(letter) for letter in text])
 print(len(text), "characters,", len(letters), "of them different")
@@ -90,11 +90,11 @@ def step():
     return loss.item()
 
 
-for i in range(1, 301):
+for _ in range(500):
     losses.append(step())
-    if i % 50 == 0:
+    if len(losses) % 50 == 0:
         print("Step", len(losses), "loss", f"{losses[-1]:.1f}")
-        print(write("The sun was", 21))
+        print(write("There was", 22))
 
 # %%
-print(write("The Walrus", 22))
+print(write('"How', 27))

@@ -9,9 +9,10 @@
 
 export const SCRIPT = `addEventListener('message', ({ data, ports }) => {
   if (!data) return parent.postMessage({}, '*')
-  const worker = new Worker('data:text/javascript,' + encodeURIComponent(data))
+  const [code, wasm] = data
+  const worker = new Worker('data:text/javascript,' + encodeURIComponent(code))
   worker.onerror = ({ message }) => parent.postMessage({ failed: message || 'it could not be started' }, '*')
-  worker.postMessage(null, ports)
+  worker.postMessage(wasm, ports)
 })`
 
 /** What the frame, and the worker that it starts, may do. */

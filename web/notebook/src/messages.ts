@@ -1,4 +1,4 @@
-// What the page and the worker say to each other.
+// What the worker shows in the page.
 
 /** A figure. A figure of the same place in a cell's code takes its place. */
 export type Figure = { place: string; title: string } & (
@@ -20,13 +20,8 @@ export type Item =
   | { type: 'more'; count: number }
   | { type: 'file'; says: string }
 
-/** To the page: outputs of a cell; that it has ended; that the WebAssembly is needed. */
-export type FromWorker =
-  | { type: 'output'; cell: number; items: Item[] }
-  | { type: 'done'; cell: number; failed: boolean }
-  | { type: 'wasm' }
+/** Shows outputs of a cell. */
+export type Output = (cell: number, items: Item[]) => unknown
 
-export type ToWorker =
-  | { type: 'run'; cell: number; code: string }
-  | { type: 'wasm'; bytes: ArrayBuffer }
-  | { type: 'file'; bytes: ArrayBuffer }
+/** How the run of a cell has ended. */
+export type End = 'done' | 'failed' | 'stopped'

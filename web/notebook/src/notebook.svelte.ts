@@ -3,7 +3,7 @@
 import recorded from '../../../tests/golden/notebooks.json'
 import { parse, write, type Part } from './cells.ts'
 import { pack, unpack } from './link.ts'
-import type { Item, Where } from './messages.ts'
+import type { End, Item, Where } from './messages.ts'
 import { Session } from './session.ts'
 
 const files: Record<string, string> = import.meta.glob('../*.mjs', {
@@ -25,7 +25,7 @@ export const NOTEBOOKS = [
 /** What was opened from a link or a file. */
 const MINE = 'mine'
 
-const LONG = 1000 // milliseconds, from which on a cell shows its time
+const SECOND = 1000 // milliseconds: from then on a cell shows its time, and its worker is ended on Stop
 const KEEP_DELAY = 300 // milliseconds after the last change
 
 let ids = 0
@@ -35,8 +35,9 @@ export class Cell {
   readonly kind: Part['kind']
   text = $state('')
   items: Item[] = $state.raw([])
-  state: 'new' | 'waiting' | 'running' | 'done' | 'failed' = $state('new')
-  /** For how long it has been running, in seconds; 0 during the first one. */
+  /** How its last run has ended. */
+  state: End | 'new' = $state('new')
+  /** For how long it has been running. */
   seconds = $state(0)
   /** The line with an error. */
   wrong: number | null = $state(null)
@@ -77,14 +78,14 @@ export class Notebook {
   #queue: Cell[] = $state.raw([])
   #session: Session | null = null
   #timer: ReturnType<typeof setInterval> | undefined
+  #ending: ReturnType<typeof setTimeout> | undefined
   #keeping: ReturnType<typeof setTimeout> | undefined
 
   get code(): Cell[] {
     return this.cells.filter(({ kind }) => kind === 'code')
   }
-  /** Whether a cell is running. */
-  get isBusy(): boolean {
-    return this.#queue.length > 0
+  get running(): Cell | undefined {
+    return this.#queue[0]
   }
   get file(): string {
     return write(this.cells)
@@ -179,6 +180,9 @@ export class Notebook {
     this.note = { text, action: 'Show the other one', act: () => this.open(this.name) }
   }
 
+  /** Whether a cell runs, or will. */
+  waits = (cell: Cell): boolean => this.#queue.includes(cell)
+
   link = async () => new URL(`#${await pack(this.file)}`, location.href).href
 
   // Cells
@@ -213,52 +217,65 @@ export class Notebook {
 
   run(...cells: Cell[]) {
     this.isForeign = false
-    const added = cells.filter((cell) => cell.kind === 'code' && !this.#queue.includes(cell))
-    for (const cell of added) cell.state = 'waiting'
-    const wasIdle = !this.isBusy
-    this.#queue = [...this.#queue, ...added]
-    if (wasIdle) this.#next()
+    this.note = null
+    const wasIdle = !this.running
+    this.#queue = [...this.#queue, ...cells.filter((cell) => !this.#queue.includes(cell))]
+    if (wasIdle) void this.#work()
   }
 
   /** Starts afresh: no variable is left from before. */
   runAll() {
     this.#end()
-    this.note = null
     this.run(...this.code)
   }
 
-  /** Ends the worker, in the middle of whatever it does. */
+  async #work() {
+    for (let cell = this.running; cell; cell = this.running) {
+      this.#session ??= new Session(this.#output, (reason) =>
+        this.#end(`The cells’ worker is gone: ${reason}. So are its variables.`),
+      )
+      const began = performance.now()
+      Object.assign(cell, { items: [], seconds: 0, wrong: null, state: 'new' })
+      this.#timer = setInterval(
+        () => (cell.seconds = Math.round((performance.now() - began) / SECOND)),
+        SECOND,
+      )
+      cell.state = await this.#session.run(cell.id, cell.text)
+      this.#clear()
+      // What comes after an error would fail, too.
+      this.#queue = cell.state === 'done' ? this.#queue.slice(1) : []
+      if (cell.state !== 'stopped') continue
+      const text = 'Stopped. The cells’ variables are as they were.'
+      this.note = { text, action: 'Run this cell again', act: () => this.run(cell) }
+    }
+  }
+
+  /** Asks the cell to stop where it awaits next, so that its variables stay. Ends the worker if it does not. */
   stop() {
-    this.#end()
-    const act = () => this.runAll()
-    this.note = { text: 'Stopped. The cells’ variables are gone with their worker.', action: 'Run all', act }
-  }
-
-  #end() {
+    this.#queue = this.#queue.slice(0, 1)
     this.#session?.stop()
+    this.#ending ??= setTimeout(
+      () => this.#end('Stopped. The cells’ variables are gone with their worker.'),
+      SECOND,
+    )
+  }
+
+  /** Ends the worker, in the middle of whatever it does, and perhaps says why. */
+  #end(text?: string) {
+    this.#session?.end()
     this.#session = null
-    clearInterval(this.#timer)
-    for (const cell of this.#queue) cell.state = cell.state === 'running' ? 'failed' : 'new'
+    this.#clear()
     this.#queue = []
+    if (text) this.note = { text, action: 'Run all', act: () => this.runAll() }
   }
 
-  #next() {
+  #clear() {
     clearInterval(this.#timer)
-    const [cell] = this.#queue
-    if (!cell) return
-    this.#session ??= new Session(this)
-    cell.items = []
-    cell.seconds = 0
-    cell.wrong = null
-    cell.state = 'running'
-    const began = performance.now()
-    this.#timer = setInterval(() => (cell.seconds = Math.floor((performance.now() - began) / LONG)), LONG / 2)
-    this.#session.send({ type: 'run', cell: cell.id, code: cell.text })
+    clearTimeout(this.#ending)
+    this.#ending = undefined
   }
 
-  #cellOf = (id: number) => this.cells.find((cell) => cell.id === id)
-
-  output(id: number, items: Item[]) {
+  #output = (id: number, items: Item[]) => {
     const cell = this.#cellOf(id)
     if (!cell) return
     const next = [...cell.items]
@@ -270,31 +287,13 @@ export class Notebook {
       )
       if (place < 0) next.push(item)
       else next[place] = item
-      if (item.type === 'error' && item.where) {
-        const origin = this.#cellOf(item.where.cell)
-        if (origin) origin.wrong = item.where.line
-      }
+      const origin = item.type === 'error' && item.where && this.#cellOf(item.where.cell)
+      if (origin) origin.wrong = item.where!.line
     }
     cell.items = next
   }
 
-  done(id: number, failed: boolean) {
-    const cell = this.#cellOf(id)
-    if (cell) cell.state = failed ? 'failed' : 'done'
-    // What comes after an error would fail, too.
-    if (failed) for (const one of this.#queue.slice(1)) one.state = 'new'
-    this.#queue = failed ? [] : this.#queue.slice(1)
-    this.#next()
-  }
-
-  ended(reason: string) {
-    const [cell] = this.#queue
-    this.#session = null
-    this.#end()
-    if (cell) cell.state = 'failed'
-    const text = `The cells’ worker is gone: ${reason}. So are its variables.`
-    this.note = { text, action: 'Run all', act: () => this.runAll() }
-  }
+  #cellOf = (id: number) => this.cells.find((cell) => cell.id === id)
 
   give(file: File) {
     this.#session

@@ -1,17 +1,12 @@
-// A worker for the cells, in a frame of its own. To stop it is to remove the frame.
+// A worker for the cells, in a frame of its own. To end it is to remove the frame.
 
+import { proxy, transfer, wrap, type Remote } from 'comlink'
 import relaxed from 'gpt-layers/relaxed.wasm?url'
 import simd from 'gpt-layers/simd.wasm?url'
 import { SCRIPT } from './frame.js'
-import type { FromWorker, Item, ToWorker } from './messages.ts'
+import type { Output } from './messages.ts'
+import type { Cells } from './worker.ts'
 import workerUrl from './worker.ts?worker&url'
-
-export interface Listener {
-  output(cell: number, items: Item[]): void
-  done(cell: number, failed: boolean): void
-  /** The worker has ended by itself, such as without memory. */
-  ended(reason: string): void
-}
 
 async function fetched(url: string): Promise<Response> {
   const response = await fetch(url)
@@ -28,77 +23,70 @@ async function wasm(): Promise<ArrayBuffer> {
 const PINGS = 10 // without an answer, a second apart
 
 export class Session {
-  #frame = document.createElement('iframe')
-  #port: MessagePort
-  #listener: Listener
+  readonly #frame = document.createElement('iframe')
+  readonly #channel = new MessageChannel()
+  readonly #cells: Remote<Cells> = wrap(this.#channel.port1)
+  readonly #output: Output
+  readonly #ended: (reason: string) => void
+  readonly #timer = setInterval(() => this.#ping(), 1000)
   #pings = 0
-  #timer = setInterval(() => this.#ping(), 1000)
 
-  constructor(listener: Listener) {
-    this.#listener = listener
-    const { port1, port2 } = new MessageChannel()
-    this.#port = port1
-    port1.onmessage = ({ data }) => this.#hear(data)
+  /** @param ended the worker has ended by itself, such as without memory */
+  constructor(output: Output, ended: (reason: string) => void) {
+    this.#output = proxy(output)
+    this.#ended = ended
     this.#frame.hidden = true
     this.#frame.title = 'the cells’ worker'
     this.#frame.setAttribute('sandbox', 'allow-scripts')
     const policy = `<meta http-equiv="Content-Security-Policy" content="${FRAME_POLICY}">`
     this.#frame.srcdoc = `<!doctype html>${policy}<script>${SCRIPT}</script>`
-    this.#frame.addEventListener('load', () => void this.#start(port2), { once: true })
-    addEventListener('message', this.#hearFrame)
+    this.#frame.addEventListener('load', () => void this.#start(), { once: true })
+    addEventListener('message', this.#hear)
     document.body.append(this.#frame)
   }
 
-  async #start(port: MessagePort) {
+  async #start() {
     try {
-      const code = await (await fetched(workerUrl)).text()
-      this.#frame.contentWindow?.postMessage(code, '*', [port])
+      const [worker, bytes] = await Promise.all([fetched(workerUrl), wasm()])
+      this.#frame.contentWindow?.postMessage([await worker.text(), bytes], '*', [this.#channel.port2])
     } catch (error) {
-      this.#end(error)
+      this.#fail(error)
     }
   }
 
-  #hearFrame = ({ source, data }: MessageEvent) => {
+  #hear = ({ source, data }: MessageEvent) => {
     if (source !== this.#frame.contentWindow) return
-    if (data.failed) this.#end(data.failed)
+    if (data.failed) this.#fail(data.failed)
     this.#pings = 0
   }
 
   /** Chrome gives the frame a process of its own. Without memory that process ends, and nothing says so. */
   #ping() {
-    if (this.#pings++ === PINGS) this.#end('it has ended, perhaps for lack of memory')
-    else this.#frame.contentWindow?.postMessage('', '*')
+    if (this.#pings++ === PINGS) this.#fail('it has ended, perhaps for lack of memory')
+    else this.#frame.contentWindow?.postMessage(null, '*')
   }
 
-  #hear(message: FromWorker) {
-    if (message.type === 'output') this.#listener.output(message.cell, message.items)
-    else if (message.type === 'done') this.#listener.done(message.cell, message.failed)
-    else
-      wasm().then(
-        (bytes) => this.send({ type: 'wasm', bytes }),
-        (error) => this.#end(error),
-      )
+  #fail(reason: unknown) {
+    this.end()
+    this.#ended(String(reason))
   }
 
-  #end(reason: unknown) {
-    this.stop()
-    this.#listener.ended(String(reason))
-  }
+  /** Resolves once the cell has run; never, where the worker ends before. */
+  run = (cell: number, code: string) => this.#cells.run(cell, code, this.#output)
+
+  /** Asks the cell to stop where it awaits next. */
+  stop = () => void this.#cells.stop()
 
   /** The page reads the file: WebKit lets no sandbox read one. */
   async give(file: File) {
     const bytes = await file.arrayBuffer()
-    this.#port.postMessage({ type: 'file', bytes } satisfies ToWorker, [bytes])
+    await this.#cells.give(transfer(bytes, [bytes]))
   }
 
-  send(message: ToWorker) {
-    this.#port.postMessage(message)
-  }
-
-  stop() {
+  end() {
     clearInterval(this.#timer)
-    removeEventListener('message', this.#hearFrame)
-    this.#port.close()
+    removeEventListener('message', this.#hear)
+    this.#channel.port1.close()
     this.#frame.remove()
   }
 }

@@ -21,7 +21,8 @@ const parseCell = (code: string): Program =>
   parse(code, { ecmaVersion: 'latest', sourceType: 'module', locations: true })
 
 /**
- * Declarations at the top level become assignments to global variables, and the last expression the result.
+ * Declarations at the top level become assignments to global variables, and the last expression the result. What
+ * is imported goes through $import, and what is awaited through $await.
  *
  * @param file the name of the script in the stacks of errors
  * @returns source: evaluates to a promise of the result; the cell's lines are one further down
@@ -31,6 +32,14 @@ export function transform(code: string, file: string): { source: string; names: 
   const names: string[] = []
   const hoisted: string[] = []
   const edits: [start: number, end: number, text: string][] = []
+  for (const statement of body)
+    for (const { type, start, end } of nodesIn(statement)) {
+      if (type === 'ImportExpression') edits.push([start, start + 'import'.length, '$import'])
+      if (type === 'AwaitExpression') {
+        const argument = start + 'await'.length
+        edits.push([argument, argument, ' $await('], [end, end, ')'])
+      }
+    }
   const sayImport = (source: unknown) => `await $import(${JSON.stringify(source)})`
   for (const statement of body) {
     const exported = statement.type === 'ExportNamedDeclaration' && statement.declaration
@@ -67,12 +76,9 @@ export function transform(code: string, file: string): { source: string; names: 
       edits.push([node.start, node.start, ';return ('], [end, end, ')'])
     }
   }
-  for (const statement of body)
-    for (const node of nodesIn(statement))
-      if (node.type === 'ImportExpression') edits.push([node.start, node.start + 'import'.length, '$import'])
   let changed = ''
   let place = 0
-  for (const [start, end, text] of edits.toSorted((a, b) => a[0] - b[0])) {
+  for (const [start, end, text] of edits.toSorted((a, b) => a[0] - b[0] || a[1] - b[1])) {
     changed += code.slice(place, start) + text
     place = end
   }

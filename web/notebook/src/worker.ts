@@ -1,33 +1,33 @@
 // Runs cells. It has no access to the page, to the network, or to what the browser keeps: see frame.js.
 
+import { expose } from 'comlink'
 import * as core from 'gpt-layers/core'
 import { dots, heatmap, plot } from './figures.ts'
 import { inspect } from './inspect.ts'
-import type { Figure, FromWorker, Item, ToWorker, Where } from './messages.ts'
+import type { End, Figure, Item, Output, Where } from './messages.ts'
 import { transform } from './transform.ts'
 
 const LINES = 1000 // that a run of a cell may print
 const CHARACTERS = 200_000
 const LONGEST = 20_000 // characters of one print
-const EVERY = 50 // milliseconds between two messages with outputs
+const EVERY = 50 // milliseconds between two messages with outputs, and two moments to be stopped
 
-let port: MessagePort
 /** The cell that has run last: what a timer prints is its output, too. */
 let cell = 0
+let output: Output
 let items: Item[] = []
 let figures: Map<string, Figure> = new Map()
 let printed = { lines: 0, characters: 0, skipped: 0 }
 let lastFlush = 0
 
-const say = (message: FromWorker) => port.postMessage(message)
-
 function flush() {
   lastFlush = performance.now()
   for (const figure of figures.values()) items.push({ type: 'figure', figure })
   if (printed.skipped) items.push({ type: 'more', count: printed.skipped })
-  if (items.length) say({ type: 'output', cell, items })
+  const shown = output(cell, items)
   items = []
   figures = new Map()
+  return shown
 }
 
 /** A loop without an end prints, too, so it does not wait for the end of the task. */
@@ -36,9 +36,8 @@ function flushSoon() {
   else if (items.length + figures.size === 1) setTimeout(flush, EVERY)
 }
 
-const isOwn = (value: unknown) => value instanceof core.Tensor || value instanceof core.Module
 const textOf = (value: unknown) => {
-  const text = inspect(value, isOwn)
+  const text = inspect(value)
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}... (${text.length} characters)` : text
 }
 
@@ -71,53 +70,52 @@ function fail(error: unknown) {
   flush()
 }
 
-async function run(id: number, code: string) {
-  cell = id
-  printed = { lines: 0, characters: 0, skipped: 0 }
-  let failed = false
-  try {
-    const { source, names } = transform(code, fileOf(id))
-    for (const name of names.filter((name) => !declared.has(name))) {
-      declared.add(name)
-      Object.defineProperty(globalThis, name, { value: undefined, writable: true, configurable: true })
-    }
-    const value: unknown = await evaluate(source)
-    if (value !== undefined) print(value)
-  } catch (error) {
-    failed = true
-    fail(error)
+const STOPPED = Symbol('stopped')
+let isStopped = false
+let lastPause = 0
+
+/** What `await` of a cell does: now and then it hears whether the cell should stop. */
+async function pause(value: unknown): Promise<unknown> {
+  const result = await value
+  if (performance.now() - lastPause > EVERY) {
+    await new Promise((resolve) => setTimeout(resolve))
+    lastPause = performance.now()
   }
-  flush()
-  say({ type: 'done', cell: id, failed })
+  if (isStopped) throw STOPPED
+  return result
 }
 
-const declared: Set<string> = new Set()
 const evaluate = globalThis.eval // called by another name, it sees global variables alone
-
-/** The package, with the WebAssembly that the page has fetched. */
-const gpt = Object.create(core, {
-  load: {
-    value: async (options = {}) => core.load({ ...(await compiled()), ...options }),
-    enumerable: true,
-  },
-})
-let module: Promise<WebAssembly.Module> | undefined
-let receiveWasm: (bytes: ArrayBuffer) => void
-const compiled = async () => {
-  module ??= new Promise<ArrayBuffer>((resolve) => {
-    receiveWasm = resolve
-    say({ type: 'wasm' })
-  }).then((bytes) => WebAssembly.compile(bytes))
-  return { module: await module }
-}
-
+const declared: Set<string> = new Set()
 let receiveFile: (bytes: Uint8Array) => void
-const openFile = (says = 'A file') =>
-  new Promise<Uint8Array>((resolve) => {
-    receiveFile = resolve
-    items.push({ type: 'file', says: String(says) })
-    flush()
-  })
+
+const cells = {
+  async run(id: number, code: string, to: Output): Promise<End> {
+    cell = id
+    output = to
+    printed = { lines: 0, characters: 0, skipped: 0 }
+    isStopped = false
+    try {
+      const { source, names } = transform(code, fileOf(id))
+      for (const name of names.filter((name) => !declared.has(name))) {
+        declared.add(name)
+        Object.defineProperty(globalThis, name, { value: undefined, writable: true, configurable: true })
+      }
+      const value: unknown = await evaluate(source)
+      if (value !== undefined) print(value)
+      return 'done'
+    } catch (error) {
+      if (error === STOPPED) return 'stopped'
+      fail(error)
+      return 'failed'
+    } finally {
+      await flush()
+    }
+  },
+  stop: () => void (isStopped = true),
+  give: (bytes: ArrayBuffer) => receiveFile(new Uint8Array(bytes)),
+}
+export type Cells = typeof cells
 
 /** Where in a cell a figure is made. */
 const placeOf = () => /cell-\d+\.js:\d+:\d+/.exec(new Error().stack ?? '')?.[0] ?? 'elsewhere'
@@ -129,12 +127,26 @@ const drawing =
     flushSoon()
   }
 
+/** The package, with the WebAssembly that the page has fetched. */
+const packageWith = (bytes: ArrayBuffer) => {
+  const module = WebAssembly.compile(bytes)
+  const load = async (options = {}) => core.load({ module: await module, ...options })
+  return Object.create(core, { load: { value: load, enumerable: true } })
+}
+let gpt: typeof core
+
 Object.assign(globalThis, {
   $import: async (name: string) => {
     if (name === 'gpt-layers') return gpt
     throw new Error(`a cell can import 'gpt-layers' and nothing else, got '${name}'`)
   },
-  openFile,
+  $await: pause,
+  openFile: (says = 'A file') =>
+    new Promise<Uint8Array>((resolve) => {
+      receiveFile = resolve
+      items.push({ type: 'file', says: String(says) })
+      flush()
+    }),
   plot: drawing(plot),
   heatmap: drawing(heatmap),
   dots: drawing(dots),
@@ -147,17 +159,13 @@ addEventListener('error', (event) => {
 })
 addEventListener('unhandledrejection', (event) => {
   event.preventDefault()
-  fail(event.reason)
+  if (event.reason !== STOPPED) fail(event.reason)
 })
 addEventListener(
   'message',
-  ({ ports }) => {
-    port = ports[0]
-    port.onmessage = ({ data }: MessageEvent<ToWorker>) => {
-      if (data.type === 'run') void run(data.cell, data.code)
-      else if (data.type === 'wasm') receiveWasm(data.bytes)
-      else receiveFile(new Uint8Array(data.bytes))
-    }
+  ({ data, ports }) => {
+    gpt = packageWith(data)
+    expose(cells, ports[0])
   },
   { once: true },
 )
