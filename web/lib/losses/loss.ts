@@ -5,5 +5,4 @@ export type LossReduction = 'none' | 'mean' | 'sum'
 
 export const REDUCTIONS: readonly LossReduction[] = ['none', 'mean', 'sum']
 
-/** The sum of a tensor's elements, in float64. */
 export const sumOf = ({ data }: Tensor): number => data.reduce((sum, value) => sum + value, 0)

@@ -17,10 +17,6 @@ export type GivenGroup<Options> = { params: readonly Tensor[] } & {
 /** A group of an optimizer. Its options can be set between steps. */
 export type ParamGroup<Options> = { readonly params: readonly Tensor[] } & Options
 
-/**
- * @param parameters an array of parameters, or of groups
- * @param defaults every option, with its value where a group does not say
- */
 export function makeGroups<Options extends object>(
   parameters: unknown,
   defaults: Options,

@@ -13,7 +13,6 @@ import { type GivenGroup, type ParamGroup, gradientOf, makeGroups } from './grou
  */
 export type OptimizerState = Record<string, Tensor>
 
-/** What an optimizer knows of a parameter. */
 interface Place<Options> {
   parameter: Tensor
   group: ParamGroup<Options>
@@ -290,7 +289,6 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
     return this.constructor as typeof Optimizer
   }
 
-  /** Whether its class is the user's own: it may keep tensors in its properties. */
   get #isOfUser(): boolean {
     return !Object.hasOwn(this.#Class, 'ownName')
   }

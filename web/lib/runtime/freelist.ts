@@ -1,4 +1,3 @@
-/** A piece of the heap, in bytes. */
 export type Block = { offset: number; size: number }
 
 /** Neighboring free blocks in the list. No block is larger than `most`; the largest may be smaller. */
@@ -18,16 +17,11 @@ export class FreeList {
     this.#chunks = [{ blocks: [first], most: first.size }]
   }
 
-  /** The block with the largest address. */
   get last(): Block | undefined {
     return this.#chunks.at(-1)?.blocks.at(-1)
   }
 
-  /**
-   * Takes the begin of the first block that is large enough.
-   *
-   * @returns where it begins, or null where no block is large enough
-   */
+  /** @returns the offset of the first block that is large enough, now used; or null */
   take(size: number): number | null {
     for (let c = 0; c < this.#chunks.length; c++) {
       const chunk = this.#chunks[c]
@@ -80,7 +74,7 @@ export class FreeList {
   }
 }
 
-/** @returns the index of the first item that begins after an address, in items sorted by address */
+/** @returns the index of the first item that begins after an address */
 function firstAfter<T>(items: readonly T[], beginOf: (item: T) => number, address: number): number {
   let low = 0
   let high = items.length

@@ -31,7 +31,6 @@ export class Memory {
    * entry in its bucket, so that adding the same offset again and again would search ever longer buckets.
    */
   #blocks: Map<number, number> = new Map()
-  /** How many blocks of the map were freed. */
   #freed = 0
   /** The number of bytes in use, those of retired blocks included. */
   used = 0
@@ -53,12 +52,10 @@ export class Memory {
     this.#free = new FreeList({ offset, size: memory.buffer.byteLength - offset })
   }
 
-  /** Whether the heap was disposed. */
   get disposed(): boolean {
     return this.#memory === null
   }
 
-  /** Gives up the heap: using it afterwards is an error. */
   dispose(): void {
     this.#memory = null
   }
@@ -141,7 +138,6 @@ export class Memory {
     return ArrayBuffer.isView(values) && values.buffer === this.#memory?.buffer
   }
 
-  /** Allocates a block, held by one tensor. */
   store(bytes: number): Storage {
     const storage = { memory: this, offset: this.allocate(bytes), owners: 1, watched: false, version: 0 }
     watch(storage)

@@ -69,7 +69,6 @@ export class Pressure {
   }
 }
 
-/** null where the engine refuses */
 function untouched(bytes: number): ArrayBuffer | null {
   try {
     return new ArrayBuffer(bytes)

@@ -3,7 +3,6 @@
 import type { Memory } from './memory.ts'
 import { type Pointer, exports, heap, run } from './runtime.ts'
 
-/** A tensor to be filled. */
 type Target = Pointer & { readonly size: number }
 
 /** The generator's state and a word for its answers, in the heap. Until it is seeded, its seed is random. */
@@ -19,7 +18,6 @@ function current(): { state: Pointer; word: Pointer } {
   return generator
 }
 
-/** @param n only the low 32 bits count, as in PyTorch */
 export function seed(n: number): void {
   run('gpt_random_seed', [current().state, n])
 }

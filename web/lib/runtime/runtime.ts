@@ -14,7 +14,6 @@ export interface Exports extends Functions {
   __heap_base: Wasm<'Global', { readonly value: number }>
 }
 
-/** The name of a function of `c/gpt_layers.h`. */
 export type FunctionName = keyof Functions
 
 export type Build = 'simd' | 'relaxed'
@@ -59,7 +58,6 @@ export let threadsReason: string | null = 'nothing is loaded: await load() first
 let memory: Memory | null = null
 let pool: Pool | null = null
 
-/** What `load` has started. */
 export interface Started {
   exports: Exports
   build: Build
@@ -69,7 +67,6 @@ export interface Started {
   pool: Pool | string
 }
 
-/** Makes what `load` has started the runtime. */
 export function begin(started: Started): void {
   exports = started.exports
   build = started.build
@@ -91,7 +88,6 @@ export function begin(started: Started): void {
   given.onFail = oneThread
 }
 
-/** Ends the threads and gives up the memory. */
 export function end(): void {
   pool?.dispose()
   memory?.dispose()
@@ -123,7 +119,6 @@ const ERR_VALUE = -3
 /** Stands for a kernel's scratch memory among the arguments of `run`, which provides and frees it. */
 export const SCRATCH = Symbol('scratch')
 
-/** An argument of `run`. */
 type Argument = Pointer | null | typeof SCRATCH | number | boolean
 
 /**
@@ -219,7 +214,6 @@ function check(kernel: string, status: number): void {
   )
 }
 
-/** The number that WebAssembly takes for an argument; 0 for SCRATCH, which `run` replaces. */
 function toNumber(arg: Argument): number {
   if (typeof arg === 'number') return arg
   if (arg === null || arg === SCRATCH) return 0

@@ -14,7 +14,7 @@ import type { Storage } from './memory.ts'
 import { describe } from '../check.ts'
 import { fail } from '../errors.ts'
 
-/** What a scope owns: a tensor. */
+/** A tensor. */
 interface Owned {
   letGo(): void
   /** Whether `backward` may give it a gradient. */
@@ -26,7 +26,6 @@ interface Scope {
   /** The tensors that it owns; null where those that are made belong to the code around. */
   made: Set<Owned> | null
   storages: Storage[]
-  /** Whether our own code has opened it. */
   isOurs: boolean
   /** The layers and optimizers of the user's own that keep tensors; null for none. */
   keepers: Set<object> | null
@@ -34,13 +33,11 @@ interface Scope {
 
 const NOTHING: ReadonlySet<unknown> = new Set()
 
-/** The open scopes, the innermost last. */
 let scopes: Scope[] = []
 
 /** The layers and optimizers of the user's own, in the order in which they were made. */
 let allKeepers: WeakRef<object>[] = []
 
-/** Makes the innermost scope the first owner of a tensor. */
 export function giveToScope(tensor: Owned): void {
   scopes.at(-1)?.made?.add(tensor)
 }

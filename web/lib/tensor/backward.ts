@@ -41,7 +41,6 @@ export function backward(root: Tensor, gradient: Tensor | null, retainGraph: boo
   }
 }
 
-/** The gradients that have come so far, of the outputs of steps that have not run. */
 type Sums = Map<Step, Tensor>
 
 /** @param dy passes to this function */

@@ -5,36 +5,28 @@ import { fail } from '../errors.ts'
 import { leading, sizeOf } from './shape.ts'
 import { Tensor } from './tensor.ts'
 
-/**
- * @param expected in words: `a Tensor or a number`
- * @returns a live tensor
- */
+/** @param expected in words: `a Tensor or a number` */
 export function checkOperand(name: string, expected: string, value: unknown): Tensor {
   if (!(value instanceof Tensor)) throw fail('TYPE', name, `be ${expected}`, describe(value))
   if (value.disposed) throw fail('DISPOSED', name, 'be a live Tensor', value.fate)
   return value
 }
 
-/** @returns a live tensor */
 export const checkTensor = (name: string, value: unknown): Tensor => checkOperand(name, 'a Tensor', value)
 
-/** @returns a live tensor of this shape */
 export function checkTensorOf(name: string, value: unknown, shape: readonly number[]): Tensor {
   const tensor = checkTensor(name, value)
   checkSameShape(name, tensor.shape, shape)
   return tensor
 }
 
-/** @returns a live tensor of this shape, or null where there is none */
 export const checkOptional = (name: string, value: unknown, shape: readonly number[]): Tensor | null =>
   value === null ? null : checkTensorOf(name, value, shape)
 
 /**
- * Checks the input of a layer whose last axes have fixed sizes.
- *
- * @param sizes of the last axes
+ * @param sizes of x's last axes
  * @param name the layer's name for them
- * @returns rows: the number of tensors of this shape
+ * @returns the number of tensors of this shape in x
  */
 export function checkRowsOf(x: unknown, sizes: readonly number[], name: string): number {
   const { shape, size } = checkTensor('x', x)
@@ -47,11 +39,9 @@ export function checkRowsOf(x: unknown, sizes: readonly number[], name: string):
 }
 
 /**
- * Checks the input of a layer whose last axis has a fixed size.
- *
- * @param features the size of the last axis
+ * @param features the size of x's last axis
  * @param featuresName the layer's name for it
- * @returns rows: the number of vectors of `features` elements
+ * @returns the number of vectors of this size in x
  */
 export function checkRows(x: unknown, features: number, featuresName: string): number {
   const { shape } = checkTensor('x', x)

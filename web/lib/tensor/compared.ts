@@ -1,6 +1,5 @@
 // What test frameworks see of a tensor, whose own state is private.
 
-/** A Tensor or an Int8Weight. */
 interface Owner {
   /** a text that others with the same shape and values have, too, and nothing else */
   readonly [Symbol.toStringTag]: string

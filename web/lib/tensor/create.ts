@@ -1,5 +1,3 @@
-// Makes tensors.
-
 import type { NumberArray } from '../typed.ts'
 import type { NestedArray } from './nested.ts'
 import { checkInteger, checkNumber, checkShape, named } from '../check.ts'

@@ -9,7 +9,6 @@ import { broadcast, eachIndex, mergedAxes, sizeOf } from './shape.ts'
 import { type Gradients, record, recordKernel, records } from './tape.ts'
 import { Tensor } from './tensor.ts'
 
-/** An operation on each element of a tensor. */
 export type Unary = (x: Tensor) => Tensor
 
 /**
@@ -26,7 +25,6 @@ interface Cost {
   cost?: number
 }
 
-/** The operation y = f(x); see `map`. */
 export const unary = (kernel: FunctionName, gradient: Gradient & Cost, ...scalars: number[]): Unary =>
   operation((x: Tensor) => map(x, kernel, gradient, ...scalars))
 
@@ -53,7 +51,6 @@ export function map(
   })
 }
 
-/** An operation on each element of a tensor and of another one, or a number. */
 export type Binary = (x: Tensor, other: Tensor | number) => Tensor
 
 /** The gradients of y = x ∘ other, before they are summed where x or other was broadcast. */
@@ -66,7 +63,6 @@ interface BinaryGradients {
   reads?: Record<'dx' | 'dother', ('x' | 'other' | 'y')[]>
 }
 
-/** The operation y = x ∘ other, of a tensor and another one, or a number. */
 export const binary = (
   kernel: FunctionName,
   { dx, dother, isMinus = false, reads = { dx: [], dother: [] } }: BinaryGradients,
@@ -134,10 +130,8 @@ export function repeat(x: Tensor, shape: readonly number[]): Tensor {
   return record(y, [x], (dy) => [sumTo(dy, before)], [])
 }
 
-/** What an elementwise operation takes beside a tensor: a number is every element of a tensor. */
 export type Operand = Tensor | number
 
-/** @returns a live tensor, or a number */
 export const operand = (name: string, value: unknown): Operand =>
   typeof value === 'number' ? value : checkOperand(name, 'a Tensor or a number', value)
 

@@ -1,5 +1,3 @@
-// Whether two tensors have the same values, or nearly so.
-
 import { checkNonNegative, checkOptions, named, sameShape } from '../check.ts'
 import { checkTensor } from './check.ts'
 import { repeat } from './elementwise.ts'

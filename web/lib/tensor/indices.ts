@@ -72,11 +72,7 @@ function dataOf(
   )
 }
 
-/**
- * The subscript of an element, for an error message: `[1][2]`.
- *
- * @param index into the row-major data
- */
+/** @returns such as `[1][2]`, for an error message */
 function subscript(index: number, shape: readonly number[]): string {
   let text = ''
   let rest = index

@@ -1,5 +1,3 @@
-// Joins tensors.
-
 import { checkArray, checkOptions, checkSameShape, named } from '../check.ts'
 import { fail } from '../errors.ts'
 import { checkTensor } from './check.ts'

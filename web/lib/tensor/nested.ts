@@ -6,7 +6,6 @@ import { checkMemory, isTyped } from '../typed.ts'
 export type NestedArray = number | NestedList
 type NestedList = readonly NestedArray[]
 
-/** The shape of a number. */
 const SINGLE: readonly number[] = []
 
 /**

@@ -53,7 +53,6 @@ export function formatTensor(
   const axes = shape.map((n) => shownIndices(n, size > MAX_IN_FULL))
   const { width, write } = chooseFormat(shownValues(data, shape, axes), sciMode, precision)
 
-  /** the text of one index of the axes before `axis` */
   const layOut = (axis: number, index: number): string => {
     if (axis === shape.length) return write(data[index])
     const rank = shape.length - axis
@@ -70,7 +69,6 @@ export function formatTensor(
   return `${PREFIX}${layOut(0, 0)})`
 }
 
-/** @param shape with an axis of 0 */
 function formatEmpty(shape: readonly number[]): string {
   if (shape.length === 1) return 'tensor([])'
   const suffix = `size=(${shape.join(', ')})`
@@ -79,21 +77,14 @@ function formatEmpty(shape: readonly number[]): string {
   return `tensor([],${fits ? ' ' : '\n' + ' '.repeat(PREFIX.length)}${suffix})`
 }
 
-/** Stands for the "..." among the indices of a summarized axis. */
 const GAP = null
 
-/**
- * The indices that are shown of an axis.
- *
- * @param n size of the axis
- */
 function shownIndices(n: number, isSummarized: boolean): (number | typeof GAP)[] {
   const indices = (begin: number, end: number) => Array.from({ length: end - begin }, (_, i) => begin + i)
   if (!isSummarized || n <= 2 * EDGE_ITEMS) return indices(0, n)
   return [...indices(0, EDGE_ITEMS), GAP, ...indices(n - EDGE_ITEMS, n)]
 }
 
-/** @param axes the indices that are shown of each axis */
 function shownValues(
   data: ArrayLike<number>,
   shape: readonly number[],

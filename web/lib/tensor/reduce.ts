@@ -188,10 +188,8 @@ export interface Extremes {
   indices: Tensor
 }
 
-/** Which of the elements a reduction takes. */
 type Extreme = 'largest' | 'smallest'
 
-/** `max` and `min`. */
 export interface ExtremeFunction {
   /**
    * The largest or the smallest element, a tensor of shape `[]`, as torch.max and torch.min. NaN where there is a
@@ -216,7 +214,6 @@ export interface ExtremeFunction {
   (x: Tensor, options?: AxisReduction): Tensor | Extremes
 }
 
-/** `argmax` and `argmin`. */
 export interface ArgExtremeFunction {
   /**
    * The index of the largest or the smallest element, among all elements in row-major order, as torch.argmax and
@@ -239,7 +236,6 @@ export interface ArgExtremeFunction {
   (x: Tensor, options: AxisReduction): Tensor
 }
 
-/** One of them. */
 const extremal = <F>(compute: typeof extreme | typeof argExtreme, which: Extreme): F =>
   operation((x: Tensor, options?: AxisReduction) => compute(which, x, options), 'dim keepdim') as F
 
@@ -311,12 +307,10 @@ interface Along {
   keepdim: boolean
 }
 
-/** One axis, or all. */
 interface AlongOne extends Along {
   isAll: boolean
 }
 
-/** @param options as the user gave them */
 function checkOne(x: Tensor, options: AxisReduction | undefined): AlongOne {
   const given = checkOptions<AxisReduction>(options, { ...DEFAULTS, dim: undefined })
   const { dim } = given
@@ -324,13 +318,11 @@ function checkOne(x: Tensor, options: AxisReduction | undefined): AlongOne {
   return { ...checkReduction(x, given), isAll: dim === undefined }
 }
 
-/** @param options as the user gave them */
 function checkReduction(x: Tensor, options: Reduction | undefined, defaults: Defaults = DEFAULTS): Along {
   const { dim, keepdim } = checkOptions(options, defaults)
   return { axes: checkAxes('dim', dim, x.shape.length), keepdim }
 }
 
-/** @returns how many elements become one */
 const sizeAlong = (x: Tensor, { axes }: Along): number => sizeOf(axes.map((axis) => x.shape[axis]))
 
 /** @returns the shape after a reduction with keepdim */
@@ -340,24 +332,16 @@ const keptShape = (shape: readonly number[], axes: readonly number[]): number[] 
 const resultShape = (shape: readonly number[], { axes, keepdim }: Along): number[] =>
   keepdim ? keptShape(shape, axes) : shape.filter((_, axis) => !axes.includes(axis))
 
-/**
- * The inverse of a reduction, for gradients.
- *
- * @param dy in the shape of the reduction's result
- * @param shape the shape of the reduction's input
- * @returns dy, repeated along the axes that were reduced
- */
+/** @returns dy, repeated along the axes of `shape` that were reduced */
 const spread = (dy: Tensor, shape: readonly number[], { axes }: Along): Tensor =>
   repeat(dy.reshape(keptShape(shape, axes)), shape)
 
-/** Writes the results of a matrix's rows. */
 type RowKernel = (result: Tensor, matrix: Tensor, rows: number, cols: number) => void
 
 /** @param rest the kernel's arguments after the sizes */
 const reduceWith = (kernel: FunctionName, x: Tensor, along: Along, ...rest: boolean[]): Tensor =>
   reduce(x, along, (result, matrix, rows, cols) => run(kernel, [result, matrix, rows, cols, ...rest]))
 
-/** Reduces axes with a kernel that reduces the last axis of a matrix. */
 function reduce(x: Tensor, along: Along, kernel: RowKernel): Tensor {
   return temporary(() => {
     const result = Tensor.empty(resultShape(x.shape, along))

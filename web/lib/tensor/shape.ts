@@ -1,7 +1,6 @@
 import { checkNumber, describe, MAX_AXES, sameShape } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 
-/** The number of elements of a shape. */
 export function sizeOf(shape: readonly number[]): number {
   let product = 1
   for (let i = 0; i < shape.length; i++) product *= shape[i]
@@ -49,10 +48,7 @@ export function checkElements(shape: readonly number[]): number {
   )
 }
 
-/**
- * @param dim an axis, negative from the end
- * @returns the axis, from 0
- */
+/** @returns the axis, from 0 */
 export function checkAxis(name: string, dim: unknown, rank: number): number {
   const axes = Math.max(rank, 1)
   const exists = (axis: number) => Number.isInteger(axis) && axis >= -axes && axis < axes
@@ -102,7 +98,6 @@ export const rowBegin = (row: number, size: number, inner: number): number =>
 /** Float32 holds all integers up to this one. */
 export const MAX_INTEGER = 2 ** 24
 
-/** A tensor can hold the indices of so many elements. */
 export function checkIndexed(count: number, shape: readonly number[]): void {
   if (count <= MAX_INTEGER) return
   throw fail('SHAPE', 'the tensor', `have at most ${MAX_INTEGER} elements whose indices are asked for`, shape)

@@ -126,8 +126,8 @@ export function part(x: Tensor, shape: readonly number[], blocks: (visit: Visit)
   })
 }
 
-/** Copies so many numbers. A loop is faster for a few, where a view of them would take longer than they. */
 export function copy(to: Float32Array, at: number, from: Float32Array, begin: number, size: number): void {
+  // A view of a few numbers takes longer than they.
   if (size >= 16) to.set(from.subarray(begin, begin + size), at)
   else for (let i = 0; i < size; i++) to[at + i] = from[begin + i]
 }

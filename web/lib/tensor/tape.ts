@@ -24,7 +24,6 @@ import { Tensor } from './tensor.ts'
  */
 export type Gradients = (dy: Tensor, wanted: readonly boolean[]) => readonly (Tensor | null)[]
 
-/** The number of steps recorded so far. */
 let count = 0
 
 /** Steps that let go while another one does: one after the other, since a graph may be deeper than the stack. */
@@ -38,9 +37,7 @@ let isReleasing = false
 export class Step {
   /** A step has a larger number than the steps that made its inputs. */
   number: number
-  /** The shape of the output and of its gradient. */
   shape: readonly number[]
-  /** Where the gradient of each input goes. */
   targets: (Step | Tensor | null)[]
   /** null once the step has let go. */
   gradients: Gradients | null
@@ -104,11 +101,7 @@ export class Step {
     if (--this.#holders === 0) this.release()
   }
 
-  /**
-   * Nobody has the output any more.
-   *
-   * @returns whether the step owns it from here on: `gradients` reads it
-   */
+  /** Nobody has the output any more. @returns whether the step owns it from here on: `gradients` reads it */
   receiveOutput(output: Tensor): boolean {
     if (this.#ownsOutput) return true
     this.letGo()
@@ -136,10 +129,8 @@ export class Step {
   }
 }
 
-/** Whether operations are recorded. */
 let isRecording = true
 
-/** Runs `fn` without recording on the tape. */
 export function withoutTape<T>(fn: () => T): T {
   const before = isRecording
   isRecording = false
@@ -150,7 +141,6 @@ export function withoutTape<T>(fn: () => T): T {
   }
 }
 
-/** Whether a step with these inputs will be recorded. */
 export function records(...inputs: (Tensor | null)[]): boolean {
   if (isRecording) for (const input of inputs) if (input?.requiresGrad) return true
   return false

@@ -22,7 +22,6 @@ import { type PrintOptions, formatTensor } from './print.ts'
 import { checkElements, sizeOf } from './shape.ts'
 import type { Step } from './tape.ts'
 
-/** Whether the parameters of new layers are meta tensors. */
 let makesMeta = false
 
 /** Runs `fn`, in which the parameters of new layers are meta tensors; see `Tensor.parameter`. */
@@ -99,11 +98,7 @@ export class Tensor {
     return this.#size
   }
 
-  /**
-   * A new tensor whose elements are undefined until they are written.
-   *
-   * @internal
-   */
+  /** The elements are undefined until they are written. @internal */
   static empty(shape: readonly number[]): Tensor {
     const size = checkElements(shape)
     return new Tensor(shape, heap().store(4 * size), size)
@@ -132,11 +127,7 @@ export class Tensor {
     return parameter
   }
 
-  /**
-   * Makes a tensor a parameter, in place.
-   *
-   * @internal
-   */
+  /** @internal */
   static makeParameter(tensor: Tensor): Tensor {
     if (tensor.#step !== null) {
       throw fail('VALUE', 'tensor', 'be a leaf', 'a computed one; detach() it')
@@ -146,21 +137,17 @@ export class Tensor {
     return tensor
   }
 
-  /** Whether a module that has this tensor lists it in `parameters()`. @internal */
+  /** @internal */
   get isParameter(): boolean {
     return this.#isParameter
   }
 
-  /** Whether this is a parameter that waits for its memory. @internal */
+  /** @internal */
   get isMeta(): boolean {
     return this.#isMeta
   }
 
-  /**
-   * Gives a meta tensor its memory. The elements are undefined until they are written.
-   *
-   * @internal
-   */
+  /** Gives a meta tensor its memory. @internal */
   static materialize(tensor: Tensor): void {
     tensor.#storage = heap().store(4 * tensor.size)
     tensor.#isMeta = false
@@ -185,7 +172,7 @@ export class Tensor {
     this.#int8Weight = int8Weight
   }
 
-  /** A new tensor of given values. @internal */
+  /** @internal */
   static from(values: NestedArray | NumberArray, shape?: readonly number[]): Tensor {
     const given = shape === undefined ? undefined : checkShape(shape)
     const { data, shape: nesting } = flattenNested('values', values)
@@ -305,7 +292,7 @@ export class Tensor {
     this.#requiresGrad = step !== null
   }
 
-  /** The heap that the elements lie in; null without elements. @internal */
+  /** @internal */
   get heap(): Memory | null {
     return this.#storage?.memory ?? null
   }
@@ -315,7 +302,7 @@ export class Tensor {
     return this.#storage?.version ?? 0
   }
 
-  /** Says that our own code has changed the values in place. @internal */
+  /** @internal */
   changed(): void {
     if (this.#storage !== null) this.#storage.version++
   }
@@ -466,7 +453,7 @@ export class Tensor {
     this.dispose()
   }
 
-  /** The place of an element. @internal */
+  /** @internal */
   pointerTo(index: number): Pointer {
     return index === 0 ? this : { byteOffset: this.byteOffset + 4 * index }
   }
@@ -479,7 +466,7 @@ export class Tensor {
     return tensor.#storage
   }
 
-  /** A second tensor on the same memory, with as many elements. @internal */
+  /** A second tensor on the same memory. @internal @param shape of as many elements */
   static alias(tensor: Tensor, shape: readonly number[]): Tensor {
     const storage = Tensor.live(tensor)
     storage.owners++

@@ -75,11 +75,7 @@ export function largest(values: Float32Array, count: number): Int32Array {
   return heap.sort((a, b) => values[b] - values[a] || a - b)
 }
 
-/**
- * Moves an index of a heap down to its place.
- *
- * @param root where it is
- */
+/** Moves the index at `root` down to its place. */
 function sink(heap: Int32Array, root: number, values: Float32Array): void {
   const index = heap[root]
   const isWorse = (a: number, b: number) => values[a] < values[b] || (values[a] === values[b] && a > b)

@@ -39,10 +39,6 @@ export const transpose = /* @__PURE__ */ operation((x: Tensor, dim0: number, dim
   )
 })
 
-/**
- * @param order each axis once
- * @returns a copy with the axes in this order
- */
 function reorder(x: Tensor, order: readonly number[]): Tensor {
   const rank = order.length
   const y = temporary(() => {

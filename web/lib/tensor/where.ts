@@ -84,7 +84,6 @@ export const maskedFill = /* @__PURE__ */ operation((x: Tensor, mask: Tensor, va
   return choose(broadcast(x.shape, mask.shape, 'mask'), mask, value, x)
 })
 
-/** `chosen`, on the tape. */
 function choose(shape: readonly number[], condition: Tensor, a: Operand, b: Operand): Tensor {
   const [shapeA, shapeB] = [shapeOf(a), shapeOf(b)]
   const y = chosen(shape, condition, a, b)
