@@ -16,8 +16,8 @@ import { decode, encode } from 'gpt-tokenizer/encoding/r50k_base'
 import { build, createServer, preview } from 'vite'
 import { blocksOf } from './blocks.js'
 import { launch, newPage, test as browserTest } from './demo/browser.js'
-import { fileOf, gpt2Entries } from './lib/gpt2file.js'
 import { golden, shake, unpack } from './lib/support.js'
+import { entriesOf, fileOf } from './lib/tensorfile.js'
 
 await gpt.load()
 
@@ -101,7 +101,7 @@ async function makeGpt2File() {
   const sizes = { vocabSize: 50257, contextLength: 32, embDim: 64, nHeads: 4, nLayers: 2, tieWeights: true }
   const model = shake(gpt, new gpt.GPTModel(sizes))
   const file = join(folder, 'gpt2.safetensors')
-  writeFileSync(file, fileOf(gpt2Entries(model), { nHeads: null }))
+  writeFileSync(file, fileOf(entriesOf(gpt.saveSafetensors(model)), { nHeads: null }))
   model.dispose()
   return file
 }

@@ -14,7 +14,6 @@ import {
   pack,
   rowsOf,
   shake,
-  transpose,
   untyped,
 } from './support.js'
 
@@ -85,112 +84,6 @@ test('GPT_CONFIG_124M has 163,009,536 parameters, or 124,439,808 with GPT-2’s 
     two.parameters().reduce((sum, { size }) => sum + size, 0),
   )
   assert.ok(one.parameters().length < two.parameters().length)
-})
-
-/** A model, and its checkpoint with GPT-2's names and layouts, as transformers writes it. */
-function checkpoint(prefix = '') {
-  const model = new gpt.GPTModel({ ...small, qkvBias: true, tieWeights: true })
-  shake(gpt, model)
-  const names = { norm1: 'ln_1', norm2: 'ln_2', 'ff.layers.0': 'mlp.c_fc', 'ff.layers.2': 'mlp.c_proj' }
-  const rest = {
-    tok_emb: 'wte',
-    pos_emb: 'wpe',
-    final_norm: 'ln_f',
-    trf_blocks: 'h',
-    scale: 'weight',
-    shift: 'bias',
-  }
-  const theirs = (/** @type {string} */ name) =>
-    Object.entries({ ...names, ...rest }).reduce((text, [own, other]) => text.replace(own, other), name)
-  /** @type {Record<string, Tensor>} */
-  const dict = {}
-  for (const [name, tensor] of model.namedParameters()) {
-    dict[prefix + theirs(name)] = /mlp.*weight/.test(theirs(name)) ? transpose(gpt, tensor) : tensor
-  }
-  for (let layer = 0; layer < small.nLayers; layer++) {
-    dict[`${prefix}h.${layer}.attn.bias`] = gpt.ones([1, 1, 5, 5])
-    dict[`${prefix}h.${layer}.attn.masked_bias`] = gpt.tensor(-1e4)
-  }
-  return { model, dict }
-}
-
-test('GPT-2’s checkpoint loads, with its names, layouts and mask buffers, with or without prefix and head', () => {
-  const ids = [[1, 2, 3, 4, 6]]
-  for (const prefix of ['', 'transformer.']) {
-    const { model, dict } = checkpoint(prefix)
-    assert.ok(
-      `${prefix}h.1.mlp.c_proj.weight` in dict &&
-        `${prefix}wte.weight` in dict &&
-        `${prefix}ln_f.bias` in dict,
-    )
-    const logits = model.eval().forward(ids).toArray()
-    for (const tieWeights of [true, false]) {
-      /** @type {Record<string, Tensor>[]} */
-      const heads = [{}, { 'lm_head.weight': dict[`${prefix}wte.weight`] }]
-      for (const head of heads) {
-        const loaded = new gpt.GPTModel({ ...small, qkvBias: true, tieWeights }).eval()
-        loaded.loadStateDict(gpt.loadSafetensors(gpt.saveSafetensors({ ...dict, ...head })))
-        assert.deepEqual(loaded.forward(ids).toArray(), logits)
-        assert.equal(loaded.tokEmb.weight === loaded.outHead.weight, tieWeights)
-      }
-    }
-  }
-})
-
-test('a model loads what it or a tied model has saved', () => {
-  for (const from of [true, false]) {
-    const model = new gpt.GPTModel({ ...small, tieWeights: from })
-    const file = gpt.saveSafetensors(model, { names: 'ours' })
-    const names = Object.keys(gpt.loadSafetensors(file))
-    assert.equal(names.includes('out_head.weight'), !from)
-    for (const tieWeights of from ? [true, false] : [false]) {
-      const other = new gpt.GPTModel({ ...small, tieWeights })
-      other.loadStateDict(gpt.loadSafetensors(file))
-      assert.deepEqual(other.eval().forward([1, 2]).toArray(), model.eval().forward([1, 2]).toArray())
-    }
-  }
-  const [tied, untied] = [true, false].map((tieWeights) => new gpt.GPTModel({ ...small, tieWeights }))
-  const { 'tok_emb.weight': tokens, ...headOnly } = tied.stateDict()
-  const loaded = new gpt.GPTModel({ ...small, tieWeights: true })
-  loaded.loadStateDict(headOnly)
-  assert.deepEqual(loaded.tokEmb.weight.data, tokens.data)
-  assertRefuses(() => untied.loadStateDict(headOnly), 'VALUE', /dict should have tok_emb.weight, got/)
-  const before = gpt.saveSafetensors(tied, { names: 'ours' })
-  const why =
-    /^GPTModel.loadStateDict: out_head.weight should be tok_emb.weight, with which it is tied, got other values$/
-  assertRefuses(
-    () => tied.loadStateDict(gpt.loadSafetensors(gpt.saveSafetensors(untied, { names: 'ours' }))),
-    'VALUE',
-    why,
-  )
-  assert.deepEqual(gpt.saveSafetensors(tied, { names: 'ours' }), before)
-})
-
-test('a checkpoint of another model is refused and changes nothing', () => {
-  const { dict } = checkpoint()
-  const model = new gpt.GPTModel({ ...small, qkvBias: true })
-  const before = gpt.saveSafetensors(model, { names: 'ours' })
-  const load = (/** @type {Record<string, Tensor>} */ given) => () => model.loadStateDict(given)
-  const { 'wpe.weight': wpe, ...without } = dict
-  assertRefuses(
-    load(without),
-    'VALUE',
-    /^GPTModel.loadStateDict: dict should have pos_emb.weight, got .* and \d+ more$/,
-  )
-  assertRefuses(load({ ...dict, 'h.2.ln_1.weight': wpe }), 'VALUE', /strict: false, got h.2.ln_1.weight$/)
-  assertRefuses(
-    load({ ...dict, 'pos_emb.weight': wpe }),
-    'VALUE',
-    /should have pos_emb.weight once, got wpe.weight and pos_emb.weight$/,
-  )
-  const flat = { ...dict, 'h.1.mlp.c_fc.weight': gpt.ones([16, 4]) }
-  assertRefuses(load(flat), 'SHAPE', /h.1.mlp.c_fc.weight should have shape \[4, 16\], got \[16, 4\]$/)
-  assertRefuses(
-    () => new gpt.GPTModel({ ...small, qkvBias: false }).loadStateDict(dict),
-    'VALUE',
-    /strict: false, got h.0.attn.c_attn.bias, h.1.attn.c_attn.bias$/,
-  )
-  assert.deepEqual(gpt.saveSafetensors(model, { names: 'ours' }), before)
 })
 
 test('onForward shows every layer of a model under its path, inner layers first, and the attention weights', () => {

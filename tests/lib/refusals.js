@@ -350,6 +350,17 @@ rmsNorm(of(2, 5), []) // VALUE rmsNorm: shape should have 1 to 64 sizes, got 0
 rmsNorm(of(2, 5), 5, of(2, 3, 4)) // SHAPE rmsNorm: weight should have shape [5], got [2, 3, 4]
 rmsNorm(of(2, 5), 5, null, 1e-3) // TYPE rmsNorm: options should be a plain object, got 0.001; write { eps: 0.001 }
 saveSafetensors([of(2, 5)]) // TYPE saveSafetensors: dictOrModule should be a plain object, got an array of 1
+saveSafetensors({ gone }) // DISPOSED saveSafetensors: gone should be a live Tensor, got one that was disposed
+saveSafetensors({ a: [1] }) // TYPE saveSafetensors: a should be a Tensor, got [1]
+saveSafetensors({ __metadata__: of(1) }) // VALUE saveSafetensors: names should not be reserved by the format, got "__metadata__"
+saveSafetensors({ x: values([1, -65520]) }, { dtype: 'float16' }) // VALUE saveSafetensors: "x" should hold numbers up to 65504 to become float16, got -65520
+saveSafetensors({ weight: layers.int8.weight, weight_scale: of(2, 1) }) // VALUE saveSafetensors: "weight_scale" should be free for the scales of "weight", which is int8, got a tensor
+saveSafetensors({ x: of(1) }, { names: 'gpt2' }) // VALUE saveSafetensors: names should be 'ours' for tensors by name, got 'gpt2'
+saveSafetensors(layers.Linear, { names: 'book' }) // VALUE saveSafetensors: names should be 'ours' for a layer that is no GPTModel, got 'book'
+scope(() => saveSafetensors(new GPTModel({ ...config, layerNormEpsilon: 1e-3 }), { names: 'book' })) // VALUE saveSafetensors: names should not be 'book' for a model with another eps than 1e-5, or GELU's erf form, got 'book'
+scope(() => saveSafetensors(Object.assign(new GPTModel(config), { finalNorm: new RMSNorm(6) }), { names: 'gpt2' })) // VALUE saveSafetensors: names should be 'ours' for a model with other layers than GPT-2's, got 'gpt2'
+scope(() => saveSafetensors(new GPTModel(config).quantize(), { names: 'gpt2' })) // UNSUPPORTED saveSafetensors: names should be 'ours' for int8 weights, got 'gpt2'
+scope(() => saveSafetensors(Object.assign(new Linear(1, 1), { bias: gone }))) // DISPOSED saveSafetensors: bias should be a live Tensor, got one that was disposed
 scaledDotProductAttention(q, q) // TYPE scaledDotProductAttention: v should be a Tensor, got undefined
 scaledDotProductAttention(of(4), q, q) // SHAPE scaledDotProductAttention: q should have 2 axes or more, got shape [4]
 scaledDotProductAttention(q, of(3, 5), q) // SHAPE scaledDotProductAttention: k should end in 4, as q, got shape [3, 5]
