@@ -11,14 +11,16 @@ const RECORD = 'build/passed.json'
 const BUILT = ['build/api', 'build/demo', 'build/lib', 'build/wasm']
 
 const KERNELS = /^c\/.*\.[ch]$|^tests\/c\// // dist/ has what they became
-const PAGE = /^(web\/demo\/(dist|public|src)|build\/(api|demo))\//
+const PAGE = /^(web\/demo\/(dist\/(?!notebook)|public\/|src\/)|build\/(api|demo)\/)/
+const NOTEBOOK = /^web\/(demo\/dist\/)?notebook\//
 
 /** What tests do not read. Everything else is an input; files of a folder without a row read all. */
 const UNREAD = /** @type {[RegExp, RegExp[]][]} */ ([
   [/^tests\/c\//, [/^(dist|web|build)\//, /^tests\/(demo|fuzz|golden|lib)\//]],
-  [/^tests\/demo\//, [KERNELS, /^tests\/fuzz\//]],
-  [/^tests\/fuzz\//, [PAGE, /^tests\/demo\//]],
-  [/^tests\/(lib\/|examples\.)/, [KERNELS, PAGE]],
+  [/^tests\/demo\//, [KERNELS, NOTEBOOK, /^tests\/fuzz\//]],
+  [/^tests\/fuzz\//, [PAGE, NOTEBOOK, /^tests\/demo\//]],
+  [/^tests\/notebook\//, [KERNELS, PAGE, /^tests\/fuzz\//]],
+  [/^tests\/(lib\/|examples\.)/, [KERNELS, PAGE, NOTEBOOK]],
   [/^tests\/run\./, [/^(c|dist|web|build)\//, /^tests\/(c|demo|fuzz|golden|lib)\//]],
 ])
 

@@ -31,6 +31,7 @@ const LONGEST = [
   'tests/c/kernels.test.js',
   ...HALVES,
   'tests/demo/sections.test.js',
+  'tests/notebook/page.test.js',
   'tests/lib/builds.test.js',
 ]
 

@@ -18,7 +18,7 @@ function write(path, text) {
   writeFileSync(join(folder, path), text)
 }
 
-const ALL = ['kernels', 'lib', 'other', 'page']
+const ALL = ['kernels', 'lib', 'notebook', 'other', 'page']
 
 /** Runs the tests. @param {string[]} args @param {Record<string, string>} [variables] */
 function run(args = [], variables = {}) {
@@ -37,6 +37,7 @@ const files = {
   kernels: 'tests/c/kernels.test.js',
   lib: 'tests/lib/lib.test.js',
   page: 'tests/demo/dots.test.js',
+  notebook: 'tests/notebook/page.test.js',
   other: 'tests/other.test.js',
 }
 
@@ -46,28 +47,29 @@ for (const [name, path] of Object.entries(files)) write(path, passing(name))
 
 test('what has passed is not run again, and the summary says how many tests that are', () => {
   const first = run()
-  assert.deepEqual([first.ran, first.before, first.pass, first.status], [ALL, 0, 4, 0], first.stdout)
+  assert.deepEqual([first.ran, first.before, first.pass, first.status], [ALL, 0, 5, 0], first.stdout)
   const { ran, before, pass, status, stdout } = run()
-  assert.deepEqual([ran, before, pass, status], [[], 4, 0, 0], stdout)
+  assert.deepEqual([ran, before, pass, status], [[], 5, 0, 0], stdout)
 })
 
 for (const [path, expected] of /** @type {[string, string[]][]} */ ([
   ['c/gelu.c', ['kernels', 'other']],
-  ['dist/index.js', ['lib', 'other', 'page']],
-  ['web/lib/index.ts', ['lib', 'other', 'page']],
+  ['dist/index.js', ['lib', 'notebook', 'other', 'page']],
+  ['web/lib/index.ts', ['lib', 'notebook', 'other', 'page']],
   ['web/demo/src/App.svelte', ['other', 'page']],
-  ['tests/lib/support.js', ['lib', 'other', 'page']],
+  ['web/demo/dist/notebook/index.html', ['notebook', 'other']],
+  ['tests/lib/support.js', ['lib', 'notebook', 'other', 'page']],
   ['new/folder/file', ALL],
 ]))
   test(`after a change of ${path} these run again: ${expected.join(', ')}`, () => {
     write(path, 'changed')
     const { ran, before, stdout } = run()
-    assert.deepEqual([ran, before], [expected, 4 - expected.length], stdout)
+    assert.deepEqual([ran, before], [expected, 5 - expected.length], stdout)
   })
 
 test('after a file is gone, what may have read it runs again', () => {
   rmSync(join(folder, 'tests/lib/support.js'))
-  assert.deepEqual(run().ran, ['lib', 'other', 'page'])
+  assert.deepEqual(run().ran, ['lib', 'notebook', 'other', 'page'])
 })
 
 test('all run with --again, where CI is set, and in test all; those that are named run', () => {
@@ -81,7 +83,7 @@ test('what passed by its name does not run again without', () => {
   run()
   write('README.md', 'changed')
   assert.deepEqual(run(['tests/lib']).ran, ['lib'])
-  assert.deepEqual(run().ran, ['kernels', 'other', 'page'])
+  assert.deepEqual(run().ran, ['kernels', 'notebook', 'other', 'page'])
 })
 
 test('with another browser or compiler all run again', () => {
@@ -92,7 +94,7 @@ test('a changed test file runs again, and none beside it', () => {
   run()
   write(files.lib, `${passing('lib')}${passing('more')}`)
   assert.deepEqual(run().ran, ['lib', 'more'])
-  assert.equal(run().before, 5)
+  assert.equal(run().before, 6)
 })
 
 test('a file that failed, that skipped a test, or whose process failed runs again', () => {
@@ -102,6 +104,6 @@ test('a file that failed, that skipped a test, or whose process failed runs agai
   write(files.kernels, `${passing('kernels')}setTimeout(() => process.exit(3))\n`)
   for (let i = 0; i < 2; i++) {
     const { ran, before, status, stdout } = run()
-    assert.deepEqual([ran, before, status], [['kernels', 'lib', 'page'], 1, 1], stdout)
+    assert.deepEqual([ran, before, status], [['kernels', 'lib', 'page'], 2, 1], stdout)
   }
 })

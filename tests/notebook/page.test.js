@@ -475,10 +475,3 @@ test('after the first visit the notebook works without a network', async () => {
   )
   await context.close()
 })
-
-test('the essay and the API reference link to it', async () => {
-  const { page } = await site.open()
-  assert.equal(await page.$eval('footer a[href*="notebook/"]', (one) => one.textContent), 'Live notebook')
-  assert.match(await (await fetch(`${site.url}api/index.html`)).text(), /href="\.\.\/notebook\/index\.html"/)
-  await page.close()
-})
