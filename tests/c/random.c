@@ -6,11 +6,11 @@
 #include "gpt_layers.h"
 
 /* MT19937 written independently, as in the paper: the first words after a seed. */
-enum { N = 624, M = 397, WORDS = 2048 };
+enum { N = 624, M = 397, WORDS = 10000 };
 
 static void words_of(uint32_t *words, uint32_t seed)
 {
-    uint32_t x[N + WORDS];
+    static uint32_t x[N + WORDS];
     x[0] = seed;
     for (uint32_t i = 1; i < N; i++) x[i] = 1812433253u * (x[i - 1] ^ (x[i - 1] >> 30)) + i;
     for (size_t i = 0; i < WORDS; i++) {
@@ -51,29 +51,30 @@ static void expect_next_word(const gpt_random *random, const uint32_t *words, si
     expect_within("uniform of word", index, (double)y, (double)expected, 0.0);
 }
 
-static void is_mt19937(void)
+static void draws_are_mt19937(void)
 {
-    /* The first words for seed 5489, and the 10,000th, which the C++ standard states for std::mt19937. */
+    enum { UNIFORMS = 1300, SOME = 311 };
+    static const uint32_t seeds[6] = {5489u, 0u, 1u, 123u, 0x80000000u, UINT32_MAX};
+    /* of seed 5489, as std::mt19937 has them; the C++ standard states the 10,000th */
     static const uint32_t first[5] = {3499211612u, 581869302u, 3890346734u, 3586334585u, 545404204u};
-    gpt_random random = seeded(5489u);
-    float *y = output("y", 10000);
-    expect_status(gpt_random_uniform(y, &random, 10000, 0.0f, 1.0f), GPT_OK);
-    for (size_t i = 0; i < 5; i++) expect_within("y", i, (double)y[i], (double)unit_of(first[i]), 0.0);
-    expect_within("y", 9999, (double)y[9999], (double)unit_of(4123659995u), 0.0);
-}
-
-static void every_seed_has_its_words(void)
-{
-    static const uint32_t seeds[5] = {0u, 1u, 123u, 0x80000000u, UINT32_MAX};
-    static uint32_t words[WORDS];
-    for (size_t k = 0; k < 5; k++) {
+    static uint32_t expected[WORDS], words[WORDS];
+    for (size_t k = 0; k < 6; k++) {
         in_case("seed %lu", (unsigned long)seeds[k]);
-        words_of(words, seeds[k]);
+        words_of(expected, seeds[k]);
         gpt_random random = seeded(seeds[k]);
-        float *y = output("y", WORDS), *expected = work(WORDS);
-        for (size_t i = 0; i < WORDS; i++) expected[i] = unit_of(words[i]);
-        expect_status(gpt_random_uniform(y, &random, WORDS, 0.0f, 1.0f), GPT_OK);
-        expect_same("y", y, expected, WORDS);
+        float *y = output("y", UNIFORMS), *units = work(UNIFORMS);
+        for (size_t i = 0; i < UNIFORMS; i++) units[i] = unit_of(expected[1 + i]);
+        expect_status(gpt_random_words(words, &random, 1), GPT_OK);
+        expect_status(gpt_random_uniform(y, &random, SOME, 0.0f, 1.0f), GPT_OK);
+        expect_status(gpt_random_uniform(y + SOME, &random, UNIFORMS - SOME, 0.0f, 1.0f), GPT_OK);
+        expect_status(gpt_random_words(words + 1 + UNIFORMS, &random, WORDS - 1 - UNIFORMS), GPT_OK);
+        expect_same("y", y, units, UNIFORMS);
+        expect(words[0] == expected[0], "the first word is %lu", (unsigned long)words[0]);
+        for (size_t i = 1 + UNIFORMS; i < WORDS; i++)
+            expect(words[i] == expected[i], "word %zu: expected %lu, got %lu", i, (unsigned long)expected[i],
+                   (unsigned long)words[i]);
+        for (size_t i = 0; k == 0 && i < 5; i++) expect(expected[i] == first[i], "word %zu is wrong", i);
+        expect(k > 0 || expected[WORDS - 1] == 4123659995u, "the 10,000th word is wrong");
         end_case();
     }
 }
@@ -100,40 +101,6 @@ static void a_copy_forks(void)
     expect_status(gpt_random_normal(forked, &fork, 5, 0.0, 1.0), GPT_OK);
     expect_status(gpt_random_uniform(forked + 5, &fork, AFTER - 5, -1.0f, 1.0f), GPT_OK);
     expect_same("forked", forked, y, AFTER);
-}
-
-static void two_calls_continue_the_stream(void)
-{
-    static const size_t halves[5] = {1, 8, 311, 312, 500};
-    for (size_t k = 0; k < 5; k++) {
-        const size_t half = halves[k];
-        in_case("2 x %zu", half);
-        gpt_random one = seeded(9u), two = seeded(9u);
-        float *one_call = output("one call", 2 * half), *several_calls = output("several calls", 2 * half);
-        expect_status(gpt_random_uniform(one_call, &one, 2 * half, -3.0f, 5.0f), GPT_OK);
-        expect_status(gpt_random_uniform(several_calls, &two, half, -3.0f, 5.0f), GPT_OK);
-        expect_status(gpt_random_uniform(several_calls + half, &two, half, -3.0f, 5.0f), GPT_OK);
-        expect_same("several calls", several_calls, one_call, 2 * half);
-        expect(memcmp(&one, &two, sizeof one) == 0, "the generators differ");
-        end_case();
-    }
-}
-
-static void words_have_their_order(void)
-{
-    static uint32_t expected[WORDS], words[WORDS];
-    words_of(expected, 5u);
-    gpt_random random = seeded(5u), before = random;
-    expect_status(gpt_random_words(words, &random, 0), GPT_OK);
-    expect_status(gpt_random_words(NULL, &random, 3), GPT_ERR_NULL);
-    expect_status(gpt_random_words(words, NULL, 3), GPT_ERR_NULL);
-    expect_status(gpt_random_words(words, &random, HUGE_SIZE), GPT_ERR_SIZE);
-    expect(memcmp(&random, &before, sizeof random) == 0, "the generator has advanced");
-    expect_status(gpt_random_words(words, &random, 1), GPT_OK);
-    expect_status(gpt_random_words(words + 1, &random, WORDS - 1), GPT_OK);
-    for (size_t i = 0; i < WORDS; i++)
-        expect(words[i] == expected[i], "word %zu: expected %lu, got %lu", i, (unsigned long)expected[i],
-               (unsigned long)words[i]);
 }
 
 static void uniform_is_fused(void)
@@ -254,37 +221,6 @@ static void the_spare_is_kept(void)
     expect_same("y", y, expected, 1);
 }
 
-/* torch.manual_seed(123); torch.randn(2, 5), as printed in the notebook. */
-static void notebook(void)
-{
-    static const float expected[10] = {-0.1115f, 0.1204f,  -0.3696f, -0.2404f, -1.1969f,
-                                       0.2093f,  -0.9724f, -0.7550f, 0.3239f,  -0.1085f};
-    gpt_random random = seeded(123u);
-    float *y = output("y", 10);
-    expect_status(gpt_random_normal(y, &random, 10, 0.0, 1.0), GPT_OK);
-    for (size_t i = 0; i < 10; i++) expect_within("y", i, (double)y[i], (double)expected[i], 0.5001e-4);
-}
-
-static void normals_are_normal(void)
-{
-    const size_t n = 200000;
-    const double count = (double)n;
-    gpt_random random = seeded(1u);
-    float *y = output("y", n);
-    expect_status(gpt_random_normal(y, &random, n, 0.0, 1.0), GPT_OK);
-    double sum = 0.0, squares = 0.0, fourths = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        const double v = (double)y[i];
-        sum += v;
-        squares += v * v;
-        fourths += v * v * v * v;
-    }
-    /* moments 0, 1 and 3, within 5 standard deviations √(1/n), √(2/n), √(96/n) of their estimates */
-    expect_within("mean", 0, sum / count, 0.0, 5.0 * sqrt(1.0 / count));
-    expect_within("variance", 0, squares / count, 1.0, 5.0 * sqrt(2.0 / count));
-    expect_within("fourth moment", 0, fourths / count, 3.0, 5.0 * sqrt(96.0 / count));
-}
-
 static void a_mean_shifts_normals(void)
 {
     for (size_t n = 5; n <= 33; n += 28) { /* in float64, and in blocks whose last one overlaps */
@@ -300,21 +236,17 @@ static void a_mean_shifts_normals(void)
 
 static void test_random(void)
 {
-    promise("the generator is MT19937 up to the 10,000th word", is_mt19937);
-    promise("every seed gives the words of MT19937", every_seed_has_its_words);
+    promise("words and uniform numbers follow MT19937 up to the 10,000th word, in one call or in several",
+            draws_are_mt19937);
     promise("gpt_random_size is the size of the state", size_of_the_state);
     promise("copying the state forks the stream", a_copy_forks);
-    promise("two calls of uniform give the same numbers as one call", two_calls_continue_the_stream);
-    promise("words are the words of MT19937, drawn singly or together", words_have_their_order);
     promise("uniform is low + u (high - low), rounded once and in [low, high]", uniform_is_fused);
     promise("normal takes as many words as PyTorch, such as 17 + 16 for 17 numbers",
             normals_take_their_words);
     promise("normal from 16 on is Box-Muller in blocks of 16, with the last block drawn again", long_normals);
     promise("normal below 16 is Box-Muller in float64", short_normals);
     promise("normal below 16 keeps the second half of a pair for the next call", the_spare_is_kept);
-    promise("normal after seed 123 gives the batch of the notebook", notebook);
     promise("normal of a mean and a deviation is mean + deviation · normal", a_mean_shifts_normals);
-    promise("normal has the moments of the normal distribution", normals_are_normal);
 }
 
 SUITE("random", test_random)
