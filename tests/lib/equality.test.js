@@ -311,6 +311,7 @@ test('a tensor of shape [] is not iterable, nor one that was disposed', () => {
 
 test('what a framework compares is not what is printed', () => {
   assert.equal(inspect(tensor([1, 2])), 'tensor([1., 2.])')
+  assert.equal(inspect({ x: tensor(0.5) }), '{ x: tensor(0.5000) }')
   assert.equal(inspect(new gpt.ReLU()), 'ReLU()')
   assert.equal(Object.prototype.toString.call(gpt.Tensor.prototype), '[object Tensor]')
   assert.equal(JSON.stringify({ x: tensor([1]) }), '{"x":[1]}')

@@ -9,15 +9,7 @@ import { inspect } from 'node:util'
 import { Memory } from '../../build/lib/runtime/memory.js'
 import { begin, run } from '../../build/lib/runtime/runtime.js'
 import { gradcheck } from '../gradcheck.js'
-import {
-  assertRefuses,
-  backwardThrough,
-  gradientOf,
-  loadForTest,
-  nextAddress,
-  untyped,
-  usedMemory,
-} from './support.js'
+import { assertRefuses, gradientOf, loadForTest, nextAddress, untyped, usedMemory } from './support.js'
 
 /** @type {Gpt} */
 let gpt
@@ -133,11 +125,6 @@ test('onForward reaches every layer, and each of several listeners, until it is 
   inner.forward = own
   inner.onForward(() => {})()
   assert.equal(inner.forward, own, 'a forward of the layer itself is put back')
-  assertRefuses(
-    () => layer.onForward(/** @type {any} */ (undefined)),
-    'TYPE',
-    /^Sequential.onForward: listener should be a function, got undefined$/,
-  )
 })
 
 test('a listener may end itself, and what it throws ends the forward and leaves no memory behind', () => {
@@ -181,12 +168,6 @@ test('loadStateDict may exchange tensors of the layer itself, and takes shapes e
   ])
 })
 
-test('a layer without forward says so, and with which arguments it was called', () => {
-  const layer = untyped(new gpt.Module())
-  assertRefuses(() => layer.forward(1), 'UNSUPPORTED', /^Module.forward: not defined for 1$/)
-  assertRefuses(() => layer.forward(1, {}), 'UNSUPPORTED', /^Module.forward: not defined for 1, an object$/)
-})
-
 test('a listener gets what a user’s forward returns, whatever it is', () => {
   class Any extends gpt.Module {
     /** @override @param {any} x */
@@ -224,11 +205,6 @@ test('train(false) sets evaluation mode, train() and train(true) training mode, 
   assert.deepEqual(model.forward(gpt.ones([99])).toArray(), Array(99).fill(1))
   assert.deepEqual([model.train(true).training, dropout.training], [true, true])
   assert.deepEqual([model.eval().train().training, dropout.training], [true, true])
-  for (const mode of [null, 0, 'false']) {
-    const call = () => model.train(untyped(mode))
-    assertRefuses(call, 'TYPE', /^Sequential.train: mode should be true or false, got/)
-  }
-  assert.equal(dropout.training, true)
 })
 
 test('containers pass the context on to the layers inside', () => {
@@ -283,11 +259,6 @@ test('returnWeights travels through Sequential and TransformerBlock to Attention
     assert.deepEqual(shapes, [[2, 4, 4]])
     stop()
   }
-  assertRefuses(
-    () => new gpt.TransformerBlock(config).forward(gpt.ones([1, 6]), { returnWeight: true }),
-    'VALUE',
-    /^TransformerBlock.forward: context should have options among returnWeights, cache, lastOnly, got "returnWeight"$/,
-  )
 })
 
 test('an option of a layer of one’s own passes the Attention beside it', () => {
@@ -431,64 +402,6 @@ test('a configuration without biases makes a model without any, and layerNormEps
   whole.loadStateDict({ ...Object.fromEntries(zeros), ...model.stateDict() })
   assert.deepEqual(model.forward([1, 2, 3]).toArray(), whole.forward([1, 2, 3]).toArray())
   assert.equal(new gpt.Attention({ ...config, bias: false, qkvBias: true }).cAttn.bias?.size, 18)
-})
-
-test('gpt.parameter takes a live leaf, and two layers that share a parameter add to one gradient', () => {
-  const x = gpt.parameter(gpt.ones([2]))
-  assertRefuses(
-    () => gpt.parameter(untyped([1])),
-    'TYPE',
-    /^parameter: tensor should be a Tensor, got \[1\]$/,
-  )
-  assertRefuses(
-    () => gpt.parameter(x.mul(2)),
-    'VALUE',
-    /^parameter: tensor should be a leaf, got a computed one/,
-  )
-  const [first, second] = [new gpt.Linear(3, 3, { bias: false }), new gpt.Linear(3, 3, { bias: false })]
-  second.weight.data.set(first.weight.data)
-  const input = gpt.randn([4, 3])
-  second
-    .forward(new gpt.GELU().forward(first.forward(input)))
-    .sum()
-    .backward()
-  const expected = gradientOf(first.weight).add(gradientOf(second.weight)).toArray()
-  first.zeroGrad()
-  second.weight = first.weight
-  second
-    .forward(new gpt.GELU().forward(first.forward(input)))
-    .sum()
-    .backward()
-  assert.deepEqual(gradientOf(first.weight).toArray(), expected)
-})
-
-test('a layer that is called twice has the sum of both gradients', () => {
-  const layer = new gpt.Linear(3, 3)
-  const x = gpt.randn([4, 3])
-  const gradients = () => layer.parameters().map((parameter) => gradientOf(parameter))
-  const [one, two] = [1, 2].map((times) => {
-    const loss = Array.from({ length: times }, () => layer.forward(x).sum()).reduce((a, b) => a.add(b))
-    loss.backward()
-    const found = gradients().map(({ data }) => [...data])
-    layer.zeroGrad()
-    return found
-  })
-  assert.deepEqual(
-    two,
-    one.map((data) => data.map((value) => 2 * value)),
-  )
-})
-
-test('a listener may call the layer again: the gradient is that of the outer forward', () => {
-  const layer = new gpt.Sequential(new gpt.Linear(3, 3), new gpt.ReLU())
-  const [x, other, dy] = [gpt.randn([4, 3]), gpt.randn([4, 3]), gpt.randn([4, 3])]
-  const expected = backwardThrough(layer, x, dy).toArray()
-  let calls = 0
-  const stop = layer.onForward(() => {
-    if (calls++ === 0) layer.forward(other)
-  })
-  assert.deepEqual(backwardThrough(layer, x, dy).toArray(), expected)
-  stop()
 })
 
 test('a clone that a listener makes outlives the forward, and belongs to the scope of its caller', () => {
@@ -837,11 +750,6 @@ test('apply calls a function with the layers inside first, as PyTorch’s, and r
   )
   const [inner] = model.layers
   assert.deepEqual(seen, [untyped(inner).layers[0], shared, inner, shared, model])
-  assertRefuses(
-    () => model.apply(untyped(null)),
-    'TYPE',
-    /^Sequential.apply: fn should be a function, got null$/,
-  )
   model.layers.push(model)
   assertRefuses(() => model.apply(() => {}), 'VALUE', /should not contain itself/)
 })
@@ -864,11 +772,6 @@ test('requiresGrad(false) freezes the parameters: they get no gradient, and requ
     .sum()
     .backward()
   assert.ok(model.parameters().every(({ grad }) => grad !== null))
-  assertRefuses(
-    () => frozen.requiresGrad(untyped(0)),
-    'TYPE',
-    /^Linear.requiresGrad: value should be true or false, got 0$/,
-  )
 })
 
 test('ModuleList holds layers as PyTorch’s', () => {
@@ -903,38 +806,9 @@ test('ModuleList holds layers as PyTorch’s', () => {
   assert.equal(String(new gpt.ModuleList()), 'ModuleList()')
   const other = new Holder()
   other.loadStateDict(gpt.loadSafetensors(gpt.saveSafetensors(holder.stateDict())))
-  /** @type {[() => unknown, any, RegExp][]} */
-  const cases = [
-    [
-      () => new gpt.ModuleList(untyped(a)),
-      'TYPE',
-      /^ModuleList: modules should be an array of layers, got a Linear$/,
-    ],
-    [
-      () => new gpt.ModuleList(untyped([a, 1])),
-      'TYPE',
-      /^ModuleList: modules\[1\] should be a layer, got 1$/,
-    ],
-    [() => list.append(untyped(null)), 'TYPE', /^ModuleList.append: module should be a layer, got null$/],
-    [
-      () => list.append(list),
-      'VALUE',
-      /^ModuleList.append: module should not be the list itself, or contain it$/,
-    ],
-    [
-      () => list.append(new gpt.Sequential(list)),
-      'VALUE',
-      /^ModuleList.append: module should not be the list/,
-    ],
-    [() => list.map(untyped(undefined)), 'TYPE', /^ModuleList.map: fn should be a function, got undefined$/],
-    [() => list.at(3), 'VALUE', /^ModuleList.at: index should be an integer from -3 to 2, got 3$/],
-    [
-      () => untyped(list).forward(gpt.ones([1, 2])),
-      'UNSUPPORTED',
-      /^ModuleList.forward: not defined for a Tensor$/,
-    ],
-  ]
-  for (const [call, code, message] of cases) assertRefuses(call, code, message)
+  const itself = /^ModuleList.append: module should not be the list itself, or contain it$/
+  for (const other of [list, new gpt.Sequential(list)])
+    assertRefuses(() => list.append(other), 'VALUE', itself)
 })
 
 test('a Tensor that a listener returns takes the place of the output, also for the next listener', () => {

@@ -68,6 +68,13 @@ total.backward() // VALUE backward: the tensor should require a gradient: be a p
 normed.backward(of(6)) // SHAPE backward: gradient should have shape [3, 6], got [6]
 normed.backward([1]) // TYPE backward: gradient should be a Tensor, got [1]
 leaf.backward(of(2), true) // TYPE backward: options should be a plain object, got true; write { retainGraph: true }
+scope(() => record(ones([2]), [leaf], () => [of(2, 5)]).sum().backward()) // SHAPE backward: the gradient of inputs[0] should have shape [2], got [2, 5]
+scope(() => record(ones([2]), [leaf], () => []).sum().backward()) // SHAPE backward: gradients should return an array of 1, one for each input, got an array of 0
+scope(() => record(ones([2]), [leaf], () => [null, null]).sum().backward()) // SHAPE backward: gradients should return an array of 1, one for each input, got an array of 2
+scope(() => record(ones([2]), [leaf], () => of(2, 5)).sum().backward()) // TYPE backward: gradients should return an array of 1, one for each input, got a Tensor
+scope(() => record(ones([2]), [leaf], () => [1]).sum().backward()) // TYPE backward: the gradient of inputs[0] should be a Tensor, got 1
+scope(() => record(ones([2]), [leaf], () => [undefined]).sum().backward()) // TYPE backward: the gradient of inputs[0] should be a Tensor, got undefined
+scope(() => record(ones([2]), [leaf], () => [gone]).sum().backward()) // DISPOSED backward: the gradient of inputs[0] should be a live Tensor, got one that was disposed
 layers.BatchNorm.forward(of(6)) // VALUE BatchNorm.forward: x should have 2 rows or more in training mode, got shape [6]
 cat([of(2, 3), of()]) // SHAPE cat: tensors[1] should have 1 axis or more, got shape []
 cat([of(2, 3), of(2, 4)]) // SHAPE cat: tensors[1] should have shape [2, 3], got [2, 4]
@@ -249,6 +256,10 @@ linear(of(2, 5), of(2, 5), { bias: true }) // TYPE linear: bias should be a Tens
 linear(of(2, 5), layers.int8.weight) // DISPOSED linear: weight should be a live Tensor, got one that quantize has made int8: see int8Weight
 layers.Linear.forward(1) // TYPE Linear.forward: x should be a Tensor, got 1
 new Linear(2, 2, false) // TYPE Linear: options should be a plain object, got false; write { bias: false }
+layers.Linear.loadStateDict({ weight: of(1, 6) }) // VALUE Linear.loadStateDict: dict should have bias, got weight
+layers.Linear.loadStateDict({ weight: of(1, 6), bias: of(1), gain: of(1) }) // VALUE Linear.loadStateDict: dict should have no other tensors, or come with strict: false, got gain
+layers.Linear.loadStateDict(null) // TYPE Linear.loadStateDict: dict should be a plain object, got null
+layers.Linear.requiresGrad(0) // TYPE Linear.requiresGrad: value should be true or false, got 0
 load({}, 1) // TYPE load: takes at most 1 argument, got 2: an object, 1
 load(2) // TYPE load: options should be a plain object, got 2; write { threads: 2 }
 manualSeed('1') // TYPE manualSeed: n should be a safe integer, got "1"
@@ -284,6 +295,13 @@ of(2, 5).mean({ constructor: 0 }) // VALUE mean: options should be among dim, ke
 of(2, 5).mean({ dim: Symbol('axis') }) // TYPE mean: dim should be an axis from -2 to 1, got Symbol(axis)
 of(2, 5).mean(-1, true) // TYPE mean: takes at most 1 argument, got 2: -1, true; write { dim: -1, keepdim: true }
 mean(of(2, 3), {}, 1) // TYPE mean: takes at most 2 arguments, got 3: a Tensor, an object, 1
+new Module().forward(1, {}) // UNSUPPORTED Module.forward: not defined for 1, an object
+new ModuleList(layers.Linear) // TYPE ModuleList: modules should be an array of layers, got a Linear
+new ModuleList([layers.Linear, 1]) // TYPE ModuleList: modules[1] should be a layer, got 1
+new ModuleList().append(null) // TYPE ModuleList.append: module should be a layer, got null
+new ModuleList([layers.Linear, layers.ReLU]).at(2) // VALUE ModuleList.at: index should be an integer from -2 to 1, got 2
+new ModuleList().forward(of(1, 2)) // UNSUPPORTED ModuleList.forward: not defined for a Tensor
+new ModuleList().map() // TYPE ModuleList.map: fn should be a function, got undefined
 mse(of(2, 5), [1]) // TYPE mse: target should be a Tensor, got [1]
 mse(1, of(2, 5)) // TYPE mse: prediction should be a Tensor, got 1
 mse(of(2, 5), of(3)) // SHAPE mse: target should have shape [2, 5], got [3]
@@ -306,6 +324,8 @@ ones({}) // TYPE ones: shape should be an array of sizes, got an object
 ones(2, 3) // TYPE ones: takes at most 1 argument, got 2: 2, 3; write ones([2, 3])
 onesLike() // TYPE onesLike: x should be a Tensor, got undefined
 new Optimizer([of(2)]) // TYPE Optimizer: defaults should be a plain object, got undefined
+parameter([1]) // TYPE parameter: tensor should be a Tensor, got [1]
+scope(() => parameter(leaf.mul(2))) // VALUE parameter: tensor should be a leaf, got a computed one; detach() it
 of(2, 5).permute(0, 2, 1) // TYPE permute: takes at most 1 argument, got 3: 0, 2, 1; write permute([0, 2, 1])
 permute(of(2, 5), 1, 0) // TYPE permute: takes at most 2 arguments, got 3: a Tensor, 1, 0; write permute(x, [1, 0])
 of(2, 3, 4).permute(2) // TYPE permute: dims should be an array of axes, got 2
@@ -337,6 +357,12 @@ randn([Symbol('two')]) // TYPE randn: shape[0] should be a non-negative integer,
 randn([2n]) // TYPE randn: shape[0] should be a non-negative integer, got 2n
 randn([2], { std: 0.02 }) // TYPE randn: takes at most 1 argument, got 2: [2], an object
 randn(2, 3, 4) // TYPE randn: takes at most 1 argument, got 3: 2, 3, 4; write randn([2, 3, 4])
+record(leaf, [leaf], () => [null]) // VALUE record: output should be a new tensor, got one of the inputs
+record(of(2), [leaf, of(2)], () => [null, null]) // VALUE record: output should be a new tensor, got one of the inputs
+scope(() => record(leaf.mul(1), [leaf], () => [null])) // VALUE record: output should be a new tensor, got one that requires a gradient already
+record(of(2), leaf, () => [null]) // TYPE record: inputs should be an array of tensors, got a Tensor
+record(of(2), [leaf], null) // TYPE record: gradients should be a function, got null
+record(of(2), [leaf], () => [null], [1]) // TYPE record: saved[0] should be a Tensor, got 1
 layers.ReLU.quantize(64) // TYPE ReLU.quantize: options should be a plain object, got 64; write { groupSize: 64 }
 of(0).reshape([0, 2 ** 29]) // MEMORY reshape: needs 2147483648 bytes for shape [0, 536870912], where 0 counts as 1, and a tensor may have 2147483520
 of(2, 5).reshape([3]) // SHAPE reshape: shape should hold 10 elements, got [3]
@@ -380,6 +406,11 @@ scope(async () => of(1)) // TYPE scope: fn should return its result at once, got
 scope(function* () {}) // TYPE scope: fn should return its result at once, got a generator function
 new Sequential(1) // TYPE Sequential: modules[0] should be a layer, got 1
 new Sequential(layers.ReLU, [layers.ReLU]) // TYPE Sequential: modules[1] should be a layer, got an array of 1
+layers.Sequential.apply(null) // TYPE Sequential.apply: fn should be a function, got null
+layers.Sequential.onForward() // TYPE Sequential.onForward: listener should be a function, got undefined
+layers.Sequential.train(null) // TYPE Sequential.train: mode should be true or false, got null
+layers.Sequential.train(0) // TYPE Sequential.train: mode should be true or false, got 0
+layers.Sequential.train('false') // TYPE Sequential.train: mode should be true or false, got "false"
 new SGD([of(2, 5)], 0.1, 0.9) // TYPE SGD: takes at most 2 arguments, got 3: an array of 1, 0.1, 0.9; write { lr: 0.1, momentum: 0.9 }
 new SGD([{ params: [of(2)] }]) // TYPE SGD: lr should be a finite number >= 0, got undefined
 new SGD([of(2)], {}) // TYPE SGD: lr should be a finite number >= 0, got undefined
@@ -451,6 +482,7 @@ of(2, 3, 4).toString({ sciMode: 1 }) // TYPE toString: sciMode should be true or
 of(2, 3, 4).toString({ precision: -1 }) // VALUE toString: precision should be an integer from 0 to 20, got -1
 of(2, 3, 4).toString({ digits: 2 }) // VALUE toString: options should be among precision, sciMode, got "digits"
 of(2, 5).toString(2) // TYPE toString: options should be a plain object, got 2; write { precision: 2 }
+layers.TransformerBlock.forward(of(1, 6), { returnWeight: true }) // VALUE TransformerBlock.forward: context should have options among returnWeights, cache, lastOnly, got "returnWeight"
 of(2, 5).transpose(0) // TYPE transpose: dim1 should be an axis from -2 to 1, got undefined
 of(2, 5).transpose(-3, 0) // VALUE transpose: dim0 should be an axis from -2 to 1, got -3
 tril([[1]]) // TYPE tril: x should be a Tensor, got an array of 1

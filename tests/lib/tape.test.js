@@ -140,31 +140,6 @@ test('noGrad records nothing, may be nested, and ends after an exception', () =>
   assert.equal(w.mul(2).requiresGrad, true)
 })
 
-test('parameters() has what gpt.parameter made, and stateDict has the buffers, too', () => {
-  class Scale extends gpt.Module {
-    constructor() {
-      super()
-      this.scale = gpt.parameter(gpt.ones([2]))
-      this.offset = gpt.ones([2])
-    }
-    /** @override @param {Tensor} x */
-    forward(x) {
-      return x.mul(this.scale).add(this.offset)
-    }
-  }
-  const layer = new Scale()
-  assert.deepEqual(layer.parameters(), [layer.scale])
-  assert.deepEqual(Object.keys(layer.stateDict()), ['scale', 'offset'])
-  layer
-    .forward(gpt.tensor([3, 4]))
-    .sum()
-    .backward()
-  assert.deepEqual(gradientOf(layer.scale).toArray(), [3, 4])
-  assert.equal(layer.offset.grad, null)
-  assertRefuses(() => gpt.parameter(layer.scale.mul(2)), 'VALUE', /leaf/)
-  assert.equal(gpt.parameter(layer.scale.mul(2).detach()).requiresGrad, true)
-})
-
 test('gpt.record puts a kernel of one’s own on the tape; null stands for zeros', () => {
   const [a, b] = [parameter([1, 2]), parameter([3, 4])]
   const constant = gpt.ones([2])
@@ -181,38 +156,6 @@ test('gpt.record puts a kernel of one’s own on the tape; null stands for zeros
   assert.equal(b.grad, null)
   assert.equal(constant.grad, null)
   assert.equal(gpt.record(gpt.ones([2]), [constant], () => [null]).requiresGrad, false)
-})
-
-test('gpt.record refuses what is no step, and backward what is no gradient, by name', () => {
-  const w = parameter([1, 2])
-  const make = (/** @type {unknown} */ result) =>
-    gpt
-      .record(
-        gpt.ones([2]),
-        [w],
-        untyped(() => result),
-      )
-      .sum()
-  assertRefuses(() => make([gpt.ones([3])]).backward(), 'SHAPE', /gradient of inputs\[0\].*\[2\].*\[3\]/)
-  assertRefuses(() => make([]).backward(), 'SHAPE', /array of 1.*array of 0/)
-  assertRefuses(() => make([null, null]).backward(), 'SHAPE', /array of 1.*array of 2/)
-  const noArray = /gradients should return an array of 1, one for each input, got a Tensor$/
-  assertRefuses(() => make(gpt.ones([2])).backward(), 'TYPE', noArray)
-  assertRefuses(() => make([1]).backward(), 'TYPE', /gradient of inputs\[0\].*Tensor/)
-  assertRefuses(() => make([undefined]).backward(), 'TYPE', /gradient of inputs\[0\]/)
-  const disposed = gpt.ones([2])
-  disposed.dispose()
-  assertRefuses(() => make([disposed]).backward(), 'DISPOSED', /gradient of inputs\[0\]/)
-  const input = /^record: output should be a new tensor, got one of the inputs$/
-  assertRefuses(() => gpt.record(w, [w], () => [null]), 'VALUE', input)
-  const constant = gpt.ones([2])
-  assertRefuses(() => gpt.record(constant, [w, constant], () => [null, null]), 'VALUE', input)
-  const computed = /^record: output should be a new tensor, got one that requires a gradient already$/
-  assertRefuses(() => gpt.record(w.mul(1), [w], () => [null]), 'VALUE', computed)
-  assertRefuses(() => gpt.record(gpt.ones([2]), untyped(w), () => [null]), 'TYPE', /inputs/)
-  assertRefuses(() => gpt.record(gpt.ones([2]), [w], untyped(null)), 'TYPE', /gradients.*function/)
-  assertRefuses(() => gpt.record(gpt.ones([2]), [w], () => [null], untyped([1])), 'TYPE', /saved\[0\]/)
-  assert.equal(w.grad, null)
 })
 
 test('a frozen parameter gets no gradient, and a frozen layer keeps nothing', () => {
@@ -364,13 +307,9 @@ test('a second backward through a graph is refused, and changes nothing', () => 
   assert.deepEqual(gradientOf(w).toArray(), [2, 4])
 })
 
-test('backward takes a gradient of the tensor’s shape, and none for a single number only', () => {
+test('backward multiplies by the gradient that it is given, which stays as it is; a single number needs none', () => {
   const w = parameter([1, 2])
   const y = w.mul(3)
-  assertRefuses(() => y.backward(), 'SHAPE', /2 numbers.*got none/)
-  assertRefuses(() => y.backward(gpt.ones([1, 2])), 'SHAPE', /gradient.*\[2\].*\[1, 2\]/)
-  assertRefuses(() => y.backward(untyped([1, 1])), 'TYPE', /gradient/)
-  assertRefuses(() => gpt.ones([]).backward(), 'VALUE', /require a gradient/)
   const dy = gpt.tensor([1, 10])
   y.backward(dy)
   assert.deepEqual(gradientOf(w).toArray(), [3, 30])

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inspect } from 'node:util'
 import { runInNewContext } from 'node:vm'
 import { mergedAxes } from '../../build/lib/tensor/shape.js'
 import { assertRefuses, loadForTest, nextAddress, untyped } from './support.js'
@@ -191,11 +190,6 @@ test('a tensor can be made of its own data, also when that grows the heap', asyn
     const copy = own.tensor(Buffer.from(own.exports.memory.buffer, byteOffset, 300_000))
     assert.deepEqual([...copy.data], bytes)
   }
-})
-
-test('console.log shows a tensor as PyTorch prints it', () => {
-  assert.equal(inspect(gpt.tensor([1, 2])), 'tensor([1., 2.])')
-  assert.equal(inspect({ x: gpt.tensor(0.5) }), '{ x: tensor(0.5000) }')
 })
 
 test('no tensor has a shape with anything but integers >= 0, whoever makes it', () => {
