@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
+import { exact } from '../../build/demo/numbers.js'
 import { draw, normalize, statistics } from '../../build/demo/sections/batch-norm/compute.js'
 import {
   click,
@@ -15,6 +16,7 @@ import {
   hover,
   near,
   open,
+  parse,
   press,
   problem,
   test,
@@ -189,12 +191,18 @@ test('the guess shows batch norm; one sample it refuses in training and normaliz
   await page.close()
 })
 
-test('pointing at a dot prints a calculation that works out', async () => {
+test('pointing at a dot prints its number, and a calculation that works out', async () => {
   for (const norm of ['layer', 'batch', 'rms']) {
     const { page } = await show(`&batch-norm.norm=${norm}`)
-    for (const circle of await page.$$(`#batch-norm [data-norm=${norm}] .dot`)) {
+    const results = (await numbers(page, norm)).flat()
+    for (const [i, circle] of (await page.$$(`#batch-norm [data-norm=${norm}] .dot`)).entries()) {
       await hover(page, circle)
+      const [row, col] = [Math.floor(i / 5), i % 5]
+      const place = `Sample ${row + 1}, feature ${col + 1}: ${exact(drawn.x[row][col])}`
+      assert.equal(await text(page, '[data-norm=x] .note'), place)
       const printed = await text(page, `[data-norm=${norm}] .note`)
+      near(parse(printed.split(' = ')[1]), results[i], 0.0051, place)
+      if (norm === 'rms') assert.doesNotMatch(printed, /^\(/, 'it subtracts no mean')
       const [left, right] = printed.replaceAll('−', '-').replace('√', 'Math.sqrt').split(' = ')
       const found = Number(await page.evaluate(left.replace(/(\(-[\d.]+\))/, ' $1')))
       assert.equal(found.toFixed(4).replace('-0.0000', '0.0000'), right, printed)
@@ -214,11 +222,18 @@ test('on a phone a swipe that begins on a dot scrolls the page and changes nothi
   const values = () =>
     page.$$eval('[role="slider"]', (all) => all.map((one) => one.getAttribute('aria-valuenow')).join())
   const before = await values()
-  await page.evaluate(() => scrollTo(0, 0))
+  await page.evaluate(() => {
+    scrollTo(0, 0)
+    const changes = { count: 0 }
+    const observer = new MutationObserver((all) => void (changes.count += all.length))
+    observer.observe(document.body, { subtree: true, attributeFilter: ['aria-valuenow'] })
+    Object.assign(window, { changes })
+  })
   const [dot] = await page.$$('svg [role="slider"]')
   await dragByFinger(page, dot, 8, -120)
   await waitInPage(page, () => scrollY > 40)
   assert.equal(await values(), before)
+  assert.equal(await page.evaluate('changes.count'), 0)
   await dragByFinger(page, dot, 20)
   assert.notEqual(await values(), before)
   await page.close()

@@ -73,6 +73,13 @@ describe('deep links', { concurrency: 2 }, () => {
           ]) {
             const { page } = await open(browser, `${url}#${id}`, { width, height, features })
             await landed(page, id)
+            const below = await page.evaluate((id) => {
+              const [section, bar] = [`#${id}`, '.topbar'].map((one) => document.querySelector(one))
+              return (
+                Number(section?.getBoundingClientRect().top) - Number(bar?.getBoundingClientRect().bottom)
+              )
+            }, id)
+            assert.ok(below >= -1, `the bar at the top hides ${-below} pixels of ${id}`)
             await page.close()
           }
       })
@@ -118,6 +125,10 @@ describe('deep links', { concurrency: 2 }, () => {
               `heights of ${id} at ${width}, in sections/index.ts:`,
             )
         }
+        // The section that a link names waits for no turn.
+        await page.goto(`${url}?theme=light#${ids[5]}`)
+        await waitInPage(page, `document.querySelector('#${ids[5]}[aria-busy="false"]') !== null`)
+        assert.ok((await page.$$('.section[aria-busy="true"]')).length > 3)
         await page.close()
       })
     })

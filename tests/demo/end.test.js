@@ -8,7 +8,7 @@ import { float16, layerNorm } from '../../build/demo/float16.js'
 import { TASKS } from '../../build/demo/sections/end/tasks.js'
 import halfPrecision from '../../build/demo/sections/half-precision/slice.js'
 import { normalize } from '../../build/demo/norm.js'
-import { click, get, near, test, text, useSite } from './browser.js'
+import { click, get, near, test, text, useSite, waitInPage } from './browser.js'
 
 const site = useSite()
 /** The end is there once all sections are. */
@@ -26,12 +26,17 @@ test('a sentence leads to each section but the opening; then come the sources, t
     targets,
     ids.slice(1).map((id) => `#${id}`),
   )
+  const sentences = await page.$$eval('#end > ol li', (all) => all.map((one) => one.textContent.trim()))
+  for (const sentence of sentences) assert.match(sentence, /^[^:]+: .{40,}\.$/)
   const said = await text(page, '#end')
   assert.match(said, /Ba, Kiros, Hinton 2016: Layer Normalization/)
   assert.match(said, /The gpt-layers authors made it from the notebook “GPT Architecture Part 2: Layer Norm/)
   const built = statSync(new URL('../../web/demo/dist/index.html', import.meta.url)).mtime
   const day = built.toLocaleDateString('en-US', { dateStyle: 'long', timeZone: 'UTC' })
   assert.ok(said.includes(`It was built on ${day}.`), `${day} in ${said}`)
+  // The link of a task shows what the task is about.
+  await click(page, '#end .tasks a[href="#half-precision"]')
+  await waitInPage(page, () => location.search.includes('half-precision.precision=float16'))
   assert.deepEqual([...complaints, ...foreign], [])
   await page.close()
 })
@@ -64,6 +69,8 @@ test('an answer is hidden until it is asked for, and the sheet in print has the 
   await page.evaluate(() => {
     window.print = () => {}
   })
+  await click(page, '#end summary')
+  assert.deepEqual((await seen()).filter(Boolean).length, 2 + TASKS.length)
   await click(page, '#end ::-p-text(Print the sheet)')
   /** The texts beside the tasks that are seen. */
   const others = () =>

@@ -113,12 +113,21 @@ test('undo takes back no step, a change ends what can be redone, and the address
   await page.close()
 })
 
-test('the first click selects a number, the second sets the caret', async () => {
+test('the focus and the first click select a number, the second click sets the caret', async () => {
   const { page } = await site.open(ALONE, FIELDS)
   await openLayer(page)
+  const selected = () =>
+    page.$eval(field('x₁₂'), (one) => {
+      const { value, selectionStart, selectionEnd } = /** @type {HTMLInputElement} */ (one)
+      return value.slice(selectionStart ?? 0, selectionEnd ?? 0)
+    })
+  await focus(page, field('x₁₂'))
+  assert.match(await selected(), /^-?\d\.\d+$/)
+  await blur(page)
   await click(page, field('x₁₂'))
   await page.keyboard.type('12')
   await click(page, field('x₁₂'))
+  assert.equal(await selected(), '')
   await page.keyboard.press('End')
   await page.keyboard.type('5')
   await page.keyboard.press('Enter')
