@@ -62,7 +62,7 @@ new Attention({ embDim: 6, nHeads: 4, contextLength: 3 }) // VALUE Attention: nH
 layers.Attention.forward(of(6)) // SHAPE Attention.forward: x should end in [tokens, 6] with at most 3 (contextLength) tokens, got shape [6]
 layers.Attention.forward(of(2, 4, 6)) // SHAPE Attention.forward: x should end in [tokens, 6] with at most 3 (contextLength) tokens, got shape [2, 4, 6]
 layers.Attention.forward(of(3, 6), { returnWeights: 1 }) // TYPE Attention.forward: returnWeights should be true or false, got 1
-layers.Attention.forward(of(1, 6), of(1, 1)) // TYPE Attention.forward: options should be a plain object, got a Tensor
+layers.Attention.forward(of(1, 6), of(1, 1)) // TYPE Attention.forward: context should be a plain object, got a Tensor
 leaf.backward() // SHAPE backward: gradient should be given for a tensor of 2 numbers, of shape [2], got none
 total.backward() // VALUE backward: the tensor should require a gradient: be a parameter, or computed from one outside of noGrad
 normed.backward(of(6)) // SHAPE backward: gradient should have shape [3, 6], got [6]

@@ -1,7 +1,7 @@
 // The checks of arguments at the edge of the public API.
 //
 // Each check takes the argument's name. It throws a GptLayersError whose message reads
-// `name should be ..., got ...`; nameMethods puts the public function before the name:
+// `name should be ..., got ...`; named, nameMethods and construct put the public function before the name:
 //
 // | code | the argument has |
 // | --- | --- |
@@ -79,23 +79,7 @@ function nameOf(value: { name?: unknown } | undefined): string | undefined {
 
 /** @param expected in words: `an array of sizes` */
 export function checkArray(name: string, value: unknown, expected: string): asserts value is unknown[] {
-  if (Array.isArray(value)) return
-  throw fail('TYPE', name, `be ${expected}`, describe(value))
-}
-
-/** @param expected the allowed values in words */
-export function checkNumber(
-  name: string,
-  value: unknown,
-  expected: string,
-  isAllowed: (value: number) => boolean,
-): asserts value is number {
-  if (typeof value !== 'number') {
-    throw fail('TYPE', name, `be ${expected}`, describe(value))
-  }
-  if (!isAllowed(value)) {
-    throw fail('VALUE', name, `be ${expected}`, describe(value))
-  }
+  if (!Array.isArray(value)) throw fail('TYPE', name, `be ${expected}`, describe(value))
 }
 
 /** @param expected in words; nobody can check what the function takes and returns */
@@ -107,47 +91,20 @@ export function checkFunction<T extends Function>(
   if (typeof value !== 'function') throw fail('TYPE', name, `be ${expected}`, describe(value))
 }
 
-/** A number of things of which there is at least one: features, tokens, layers. */
-export function checkSize(name: string, value: unknown): asserts value is number {
-  checkNumber(name, value, 'a positive integer', (size) => Number.isSafeInteger(size) && size > 0)
+export function checkBoolean(name: string, value: unknown): asserts value is boolean {
+  if (typeof value !== 'boolean') throw fail('TYPE', name, 'be true or false', describe(value))
 }
 
-/**
- * The size of the last axis, or the sizes of the last axes, as PyTorch's normalized_shape.
- *
- * @returns the sizes, a copy
- */
-export function checkSizes(name: string, value: unknown): number[] {
-  if (!Array.isArray(value)) {
-    checkSize(name, value)
-    return [value]
-  }
-  if (value.length === 0 || value.length > MAX_AXES) {
-    throw fail('VALUE', name, `have 1 to ${MAX_AXES} sizes`, value.length)
-  }
-  return Array.from(value, (size, i) => {
-    checkSize(`${name}[${i}]`, size)
-    return size
-  })
+/** @param expected the allowed values in words */
+export function checkNumber(
+  name: string,
+  value: unknown,
+  expected: string,
+  isAllowed: (value: number) => boolean,
+): asserts value is number {
+  if (typeof value !== 'number') throw fail('TYPE', name, `be ${expected}`, describe(value))
+  if (!isAllowed(value)) throw fail('VALUE', name, `be ${expected}`, describe(value))
 }
-
-/** The check of an option that has a few values. */
-export const oneOf =
-  (...choices: readonly string[]): Check =>
-  (name, value) =>
-    checkChoice(name, value, choices)
-
-/** The check of an option that is an integer; see `checkInteger`. */
-export const integer =
-  (low: number, high: number, note?: string): Check =>
-  (name, value) =>
-    checkInteger(name, value, low, high, note)
-
-/** The check of an option that is another number; see `checkNumber`. */
-export const number =
-  (expected: string, isAllowed: (value: number) => boolean = () => true): Check =>
-  (name, value) =>
-    checkNumber(name, value, expected, isAllowed)
 
 /** @param note what the bound is, in words */
 export function checkInteger(
@@ -161,40 +118,70 @@ export function checkInteger(
   checkNumber(name, value, `an integer from ${low} to ${high}${note}`, isAllowed)
 }
 
-/** A rate or a factor, such as a learning rate. */
-export function checkNonNegative(name: string, value: unknown): asserts value is number {
-  checkNumber(name, value, 'a finite number >= 0', (n) => n >= 0 && n < Infinity)
+/** Throws where the argument or the option of this name must not have the value. */
+type Check = (name: string, value: unknown) => void
+type NumberCheck = (name: string, value: unknown) => asserts value is number
+
+/** The check of a number; see `checkNumber`. */
+export function number(expected: string, isAllowed: (value: number) => boolean = () => true): NumberCheck {
+  return (name, value) => checkNumber(name, value, expected, isAllowed)
 }
 
-/** A probability, or a share such as BatchNorm's momentum. */
-export function checkProbability(name: string, value: unknown): asserts value is number {
-  checkNumber(name, value, 'a number from 0 to 1', (n) => n >= 0 && n <= 1)
+/** The check of an integer; see `checkInteger`. */
+export function integer(low: number, high: number, note?: string): NumberCheck {
+  return (name, value) => checkInteger(name, value, low, high, note)
 }
+
+/** The check of a string that is one of a few. */
+export function oneOf(...choices: readonly string[]): Check {
+  const expected = choices.map((choice) => `'${choice}'`).join(' or ')
+  return (name, value) => {
+    if (typeof value !== 'string') throw fail('TYPE', name, `be ${expected}`, describe(value))
+    if (!choices.includes(value)) throw fail('VALUE', name, `be ${expected}`, describe(value))
+  }
+}
+
+/** A number of things of which there is at least one: features, tokens, layers. */
+export const checkSize: NumberCheck = /* @__PURE__ */ number(
+  'a positive integer',
+  (n) => Number.isSafeInteger(n) && n > 0,
+)
+
+/** A rate or a factor, such as a learning rate. */
+export const checkNonNegative: NumberCheck = /* @__PURE__ */ number(
+  'a finite number >= 0',
+  (n) => n >= 0 && n < Infinity,
+)
 
 /** A number such as eps, which kernels read as float32. */
-export function checkNonNegativeFloat32(name: string, value: unknown): asserts value is number {
-  const isAllowed = (n: number) => n >= 0 && Math.fround(n) < Infinity
-  checkNumber(name, value, 'a finite float32 >= 0', isAllowed)
-}
+export const checkNonNegativeFloat32: NumberCheck = /* @__PURE__ */ number(
+  'a finite float32 >= 0',
+  (n) => n >= 0 && Math.fround(n) < Infinity,
+)
 
-export function checkBoolean(name: string, value: unknown): asserts value is boolean {
-  if (typeof value !== 'boolean') {
-    throw fail('TYPE', name, 'be true or false', describe(value))
-  }
-}
+/** A probability, or a share such as BatchNorm's momentum. */
+export const checkProbability: NumberCheck = /* @__PURE__ */ number(
+  'a number from 0 to 1',
+  (n) => n >= 0 && n <= 1,
+)
 
-export function checkChoice<T extends string>(
-  name: string,
-  value: unknown,
-  choices: readonly T[],
-): asserts value is T {
-  const expected = choices.map((choice) => `'${choice}'`).join(' or ')
-  if (typeof value !== 'string') {
-    throw fail('TYPE', name, `be ${expected}`, describe(value))
+/**
+ * The size of the last axis, or the sizes of the last axes, as PyTorch's normalized_shape.
+ *
+ * @returns a copy
+ */
+export function checkSizes(name: string, value: unknown): number[] {
+  if (!Array.isArray(value)) {
+    checkSize(name, value)
+    return [value]
   }
-  if (!choices.some((choice) => choice === value)) {
-    throw fail('VALUE', name, `be ${expected}`, describe(value))
+  if (value.length === 0 || value.length > MAX_AXES) {
+    throw fail('VALUE', name, `have 1 to ${MAX_AXES} sizes`, value.length)
   }
+  return Array.from(value, (size, i) => {
+    checkSize(`${name}[${i}]`, size)
+    return size
+  })
 }
 
 /**
@@ -225,9 +212,6 @@ export function checkSameShape(name: string, shape: readonly number[], expected:
   if (sameShape(shape, expected)) return
   throw fail('SHAPE', name, `have shape [${expected.join(', ')}]`, `[${shape.join(', ')}]`)
 }
-
-/** Throws where the option of this name must not have the value. */
-type Check = (name: string, value: unknown) => void
 
 /**
  * An options object, or undefined for one without options.
@@ -308,25 +292,8 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-/** The context that a layer is passing on at this moment. */
-let passedOn: unknown
-
-/** Runs the `forward` of a layer inside: it may get this context, also where it has no use for it. */
-export function passOn<T>(context: unknown, forward: () => T): T {
-  const before = passedOn
-  passedOn = context
-  try {
-    return forward()
-  } finally {
-    passedOn = before
-  }
-}
-
-export const isPassedOn = (context: unknown): boolean => context !== undefined && context === passedOn
-
 /**
- * Throws TYPE for more than `most` arguments. Undefined, and the context that a layer is passing on, do not
- * count.
+ * Throws TYPE for more than `most` arguments. Undefined does not count.
  *
  * @param inPyTorch what PyTorch takes as arguments here: options by their names, in its order; or '...' for the
  *   numbers of an array. A hint then says how they are written
@@ -338,7 +305,7 @@ export function checkCount(
   inPyTorch: string = '',
 ): void {
   for (let i = most; i < args.length; i++) {
-    if (args[i] === undefined || isPassedOn(args[i])) continue
+    if (args[i] === undefined) continue
     const expected = most === 0 ? 'no arguments' : `at most ${most} argument${most === 1 ? '' : 's'}`
     const given = Array.from(args.length > MAX_ARRAY ? [] : args, describe).join(', ')
     const found = given && `: ${given}${countHint(name, Array.from(args), most, inPyTorch)}`
@@ -383,67 +350,68 @@ export function named<F extends (...args: never[]) => unknown>(
 }
 
 /**
- * The number of arguments of a constructor, before it calls the one above.
+ * Runs the body of a constructor of ours. Its errors begin with the name of the class that is made: who makes a
+ * GPTModel reads `GPTModel: nHeads should be ...`, though an Attention inside has thrown it.
  *
- * @param most how many it reads
+ * @param Class `new.target`: of ours, or of the user's, which extends ours
+ * @param most how many arguments the constructor reads
+ * @param inPyTorch see `checkCount`
  */
-export function checkConstructor(
+export function construct<T>(
   Class: Function,
   args: ArrayLike<unknown>,
   most: number,
+  body: () => T,
   inPyTorch?: string,
-): void {
-  nameMethods(Class)
+): T {
+  const name = Object.hasOwn(Class, 'ownName') ? Reflect.get(Class, 'ownName') : Class.name
   try {
-    checkCount(args, most, Class.name, inPyTorch)
+    checkCount(args, most, name, inPyTorch)
+    return body()
   } catch (error) {
-    throw withClass(error, Class)
+    throw withClass(error, name)
   }
 }
 
 /** The classes that `nameMethods` has seen. */
 const seen: WeakSet<object> = new WeakSet()
 
-/** The `forward` of every class of ours. It keeps no tensor that it gets or returns. */
-export const ourForwards: WeakSet<object> = new WeakSet()
+export type Method = (...args: never[]) => unknown
+
+/** A method of a class of ours; see `nameMethods`. */
+export const namedMethod = (key: string, method: Method): Method =>
+  named((self) => `${self.constructor.name}.${key}`, method)
 
 /**
- * Lets the errors of a class of ours begin with the name of the class, of the user's where it extends ours,
- * and of the method; and checks how many arguments each method gets. The constructors of our classes call it:
- * it has something to do the first time.
+ * Lets the errors of the methods of a class of ours begin with the name of the class, of the user's where it
+ * extends ours, and of the method; and checks how many arguments each method gets. The constructors of our
+ * classes call it. An app that does not use a class then does not ship it, as it would if this ran at the import.
  *
- * A class of ours has its name in the static field `ownName` too, because an app's minifier may change the name
+ * A class of ours has its name in the static field `ownName`, too, because an app's minifier may change the name
  * of a class. Its key is no symbol: esbuild and webpack keep an unused class with a computed static field.
  *
- * A method reads as many arguments as its `length` says. So it declares each, and none with a default value,
- * which `length` would not count. Static methods, getters, and methods under a symbol are left alone: our own
- * code calls them, and the name of its caller counts.
+ * A method reads as many arguments as its `length` says. So it declares each, and none with a default value.
+ * Static methods, getters, and methods under a symbol are left alone: our own code calls them.
  *
  * @param Class the class that is made, with all that it extends
- * @param nameOf by default class and method
+ * @param wrap makes the named method
  */
 export function nameMethods(
   Class: object,
-  nameOf: (self: object, method: string) => string = (self, method) => `${self.constructor.name}.${method}`,
+  wrap: (key: string, method: Method) => Method = namedMethod,
 ): void {
   for (let one = Class; typeof one === 'function' && !seen.has(one); one = Object.getPrototypeOf(one)) {
     seen.add(one)
-    if (Object.hasOwn(one, 'ownName')) nameOwnMethods(one, nameOf)
-  }
-}
-
-function nameOwnMethods(Class: Function, nameOf: (self: object, method: string) => string): void {
-  const { prototype } = Class
-  Object.defineProperty(Class, 'name', { value: Reflect.get(Class, 'ownName') })
-  for (const [key, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
-    for (const kind of ['value', 'set'] as const) {
-      const method = descriptor[kind]
-      if (typeof method !== 'function' || key === 'constructor') continue
-      descriptor[kind] = named((self) => nameOf(self, key), method)
+    if (!Object.hasOwn(one, 'ownName')) continue
+    Object.defineProperty(one, 'name', { value: Reflect.get(one, 'ownName') })
+    const descriptors = Object.getOwnPropertyDescriptors(one.prototype)
+    for (const [key, descriptor] of Object.entries<PropertyDescriptor>(descriptors)) {
+      if (key === 'constructor') continue
+      if (typeof descriptor.value === 'function') descriptor.value = wrap(key, descriptor.value)
+      if (descriptor.set) descriptor.set = wrap(key, descriptor.set)
+      Object.defineProperty(one.prototype, key, descriptor)
     }
-    Object.defineProperty(prototype, key, descriptor)
   }
-  if (Object.hasOwn(prototype, 'forward')) ourForwards.add(prototype.forward)
 }
 
 /** An AbortSignal. */

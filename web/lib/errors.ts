@@ -81,10 +81,9 @@ export function withName(error: unknown, name: string): unknown {
  * Puts the name of a class before the message of an error of ours from its constructor, in place of that of a
  * layer inside: who makes a GPTModel reads `GPTModel: nHeads should be ...`.
  *
- * @param Class whose constructor has failed: of ours, or of the user's, which extends ours
  * @returns the error
  */
-export function withClass(error: unknown, { name }: Function): unknown {
+export function withClass(error: unknown, name: string): unknown {
   if (!(error instanceof GptLayersError)) return error
   const inner = names.get(error)
   begin(error, name, inner === undefined ? error.message : error.message.slice(`${inner}: `.length))

@@ -69,9 +69,15 @@ export { Identity, ModuleList, Sequential } from './layers/container.ts'
 export { type DropoutOptions, Dropout, dropout } from './layers/dropout.ts'
 export { Embedding, embedding } from './layers/embedding.ts'
 export { type FeedForwardConfig, FeedForward } from './layers/feedforward.ts'
-export { type LayerNormOptions, LayerNorm, layerNorm } from './layers/layernorm.ts'
 export { type AffineOptions, Conv1D, Linear, linear } from './layers/linear.ts'
-export { type RMSNormOptions, RMSNorm, rmsNorm } from './layers/rmsnorm.ts'
+export {
+  type LayerNormOptions,
+  type RMSNormOptions,
+  LayerNorm,
+  layerNorm,
+  RMSNorm,
+  rmsNorm,
+} from './layers/norms.ts'
 export { type TransformerBlockConfig, TransformerBlock } from './layers/transformerblock.ts'
 export { type CacheOptions, KeyValueCache } from './layers/kvcache.ts'
 export type { LoadedKeys } from './files/copy.ts'

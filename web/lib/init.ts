@@ -53,18 +53,11 @@ export const init = {
    * @example gpt.init.normal(layer.weight, { std: 0.02 })
    */
   normal(tensor: Tensor, options?: NormalOptions): Tensor {
-    return filled(
-      'normal',
-      arguments,
-      tensor,
-      2,
-      () => {
-        const checks = { mean: FINITE, std: checkNonNegative }
-        const { mean, std } = checkOptions<Required<NormalOptions>>(options, { mean: 0, std: 1 }, checks)
-        random.normal(tensor, std, mean)
-      },
-      'mean std',
-    )
+    return filled('normal', 'mean std', arguments, tensor, () => {
+      const checks = { mean: FINITE, std: checkNonNegative }
+      const { mean, std } = checkOptions(options, { mean: 0, std: 1 }, checks)
+      random.normal(tensor, std, mean)
+    })
   },
 
   /**
@@ -73,24 +66,17 @@ export const init = {
    * @example gpt.init.uniform(layer.weight, { a: -0.1, b: 0.1 })
    */
   uniform(tensor: Tensor, options?: UniformOptions): Tensor {
-    return filled(
-      'uniform',
-      arguments,
-      tensor,
-      2,
-      () => {
-        const { a, b } = checkOptions<Required<UniformOptions>>(options, { a: 0, b: 1 }, { a: FINITE })
-        const isEnd = (b: number) => b >= a && Math.fround(Math.fround(b) - Math.fround(a)) < Infinity
-        checkNumber('b', b, `a number from ${a} (a) on`, isEnd)
-        random.uniform(tensor, a, b)
-      },
-      'a b',
-    )
+    return filled('uniform', 'a b', arguments, tensor, () => {
+      const { a, b } = checkOptions(options, { a: 0, b: 1 }, { a: FINITE })
+      const isEnd = (b: number) => b >= a && Math.fround(Math.fround(b) - Math.fround(a)) < Infinity
+      checkNumber('b', b, `a number from ${a} (a) on`, isEnd)
+      random.uniform(tensor, a, b)
+    })
   },
 
   /** Sets all elements to a value, as PyTorch's init.constant_. */
   constant(tensor: Tensor, value: number): Tensor {
-    return filled('constant', arguments, tensor, 2, () => {
+    return filled('constant', '', arguments, tensor, () => {
       checkNumber('value', value, 'a number', () => true)
       tensor.data.fill(value)
     })
@@ -98,12 +84,12 @@ export const init = {
 
   /** Sets all elements to 0, as PyTorch's init.zeros_. */
   zeros(tensor: Tensor): Tensor {
-    return filled('zeros', arguments, tensor, 1, () => tensor.data.fill(0))
+    return filled('zeros', '', arguments, tensor, () => tensor.data.fill(0))
   },
 
   /** Sets all elements to 1, as PyTorch's init.ones_. */
   ones(tensor: Tensor): Tensor {
-    return filled('ones', arguments, tensor, 1, () => tensor.data.fill(1))
+    return filled('ones', '', arguments, tensor, () => tensor.data.fill(1))
   },
 
   /**
@@ -113,7 +99,7 @@ export const init = {
    * @param tensor [out, in, ...]: a Linear's weight. More axes multiply both sizes
    */
   xavierUniform(tensor: Tensor, options?: XavierOptions): Tensor {
-    return filled('xavierUniform', arguments, tensor, 2, () =>
+    return filled('xavierUniform', '', arguments, tensor, () =>
       drawUniform(tensor, xavierStd(tensor, options)),
     )
   },
@@ -125,7 +111,7 @@ export const init = {
    * @param tensor as for xavierUniform
    */
   xavierNormal(tensor: Tensor, options?: XavierOptions): Tensor {
-    return filled('xavierNormal', arguments, tensor, 2, () =>
+    return filled('xavierNormal', '', arguments, tensor, () =>
       random.normal(tensor, xavierStd(tensor, options)),
     )
   },
@@ -139,7 +125,7 @@ export const init = {
    * @example gpt.init.kaimingUniform(layer.weight, { nonlinearity: 'relu' })
    */
   kaimingUniform(tensor: Tensor, options?: KaimingOptions): Tensor {
-    return filled('kaimingUniform', arguments, tensor, 2, () =>
+    return filled('kaimingUniform', '', arguments, tensor, () =>
       drawUniform(tensor, kaimingStd(tensor, options)),
     )
   },
@@ -152,24 +138,23 @@ export const init = {
    * @param options as for kaimingUniform
    */
   kaimingNormal(tensor: Tensor, options?: KaimingOptions): Tensor {
-    return filled('kaimingNormal', arguments, tensor, 2, () =>
+    return filled('kaimingNormal', '', arguments, tensor, () =>
       random.normal(tensor, kaimingStd(tensor, options)),
     )
   },
 }
 
 /**
- * Runs `fill`, which checks the options and writes the elements.
- *
- * @param args the arguments of the public function, of which it reads `most`
+ * @param inPyTorch see `checkCount`
+ * @param args the arguments of the public function
+ * @param fill checks the options and writes the elements
  */
 function filled(
-  name: string,
+  name: keyof typeof init,
+  inPyTorch: string,
   args: ArrayLike<unknown>,
   tensor: Tensor,
-  most: number,
   fill: () => unknown,
-  inPyTorch?: string,
 ): Tensor {
   const checked = () => {
     // In the constructor of a model that fromPretrained makes: the file has its values.
@@ -179,7 +164,7 @@ function filled(
     tensor.changed()
     return tensor
   }
-  return named(`init.${name}`, checked, inPyTorch, most)(...(args as []))
+  return named(`init.${name}`, checked, inPyTorch, init[name].length)(...(args as []))
 }
 
 /** Draws from the uniform distribution of this standard deviation around 0. */
@@ -190,7 +175,7 @@ function drawUniform(tensor: Tensor, std: number): void {
 
 function xavierStd(tensor: Tensor, options: XavierOptions | undefined): number {
   const checks = { gain: number('a number from 0 to 1e30', (n) => n >= 0 && n <= 1e30) }
-  const { gain } = checkOptions<Required<XavierOptions>>(options, { gain: 1 }, checks)
+  const { gain } = checkOptions(options, { gain: 1 }, checks)
   const { fanIn, fanOut } = fansOf(tensor)
   return tensor.size === 0 ? 0 : gain * Math.sqrt(2 / (fanIn + fanOut))
 }

@@ -1,8 +1,7 @@
 // The layers without parameters that compute an operation: ReLU, SiLU, Sigmoid, GELU and Softmax.
 
 import type { Tensor } from '../tensor/tensor.ts'
-import { checkCount, checkOptions, number } from '../check.ts'
-import { withClass } from '../errors.ts'
+import { checkOptions, construct, number } from '../check.ts'
 import { checkTensor } from '../tensor/check.ts'
 import { type GELUOptions, GELU_KINDS, GELU_OPTIONS, geluOf } from '../tensor/gelu.ts'
 import { computeOf } from '../tensor/operation.ts'
@@ -67,16 +66,9 @@ export class GELU extends Module {
 
   constructor(options?: GELUOptions) {
     super()
-    try {
-      checkCount(arguments, 1)
-      this.approximate = checkOptions<Required<GELUOptions>>(
-        options,
-        { approximate: 'tanh' },
-        GELU_OPTIONS,
-      ).approximate
-    } catch (error) {
-      throw withClass(error, new.target)
-    }
+    const defaults: Required<GELUOptions> = { approximate: 'tanh' }
+    const given = construct(new.target, arguments, 1, () => checkOptions(options, defaults, GELU_OPTIONS))
+    this.approximate = given.approximate
   }
 
   override extraRepr(): string {
@@ -110,12 +102,8 @@ export class Softmax extends Module {
    */
   constructor(options?: SoftmaxOptions) {
     super()
-    try {
-      checkCount(arguments, 1)
-      this.dim = checkOptions(options, { dim: -1 }, { dim: number('an integer', Number.isSafeInteger) }).dim
-    } catch (error) {
-      throw withClass(error, new.target)
-    }
+    const checks = { dim: number('an integer', Number.isSafeInteger) }
+    this.dim = construct(new.target, arguments, 1, () => checkOptions(options, { dim: -1 }, checks)).dim
   }
 
   override extraRepr(): string {

@@ -1,18 +1,17 @@
 import {
   checkBoolean,
   checkConfig,
-  checkCount,
   checkNumber,
   checkOptions,
   checkProbability,
   checkSameShape,
   checkSize,
-  isPassedOn,
+  construct,
   named,
   number,
   sameShape,
 } from '../check.ts'
-import { fail, withClass } from '../errors.ts'
+import { fail } from '../errors.ts'
 import * as random from '../runtime/random.ts'
 import { run, SCRATCH } from '../runtime/runtime.ts'
 import { checkRows, checkTensor } from '../tensor/check.ts'
@@ -29,8 +28,6 @@ import { type Context, type Returned, checkEvaluation, forwardPart, Module } fro
 
 /** The kernels' batch, tokens, heads, size. */
 type Sizes = readonly [number, number, number, number]
-
-const DEFAULTS: { returnWeights: boolean; cache: unknown } = { returnWeights: false, cache: undefined }
 
 export interface AttentionConfig {
   /** the number of features, the size of the last axis; a multiple of nHeads */
@@ -180,8 +177,7 @@ export class Attention extends Module {
    */
   constructor(config: AttentionConfig) {
     super()
-    try {
-      checkCount(arguments, 1)
+    const made = construct(new.target, arguments, 1, () => {
       const { embDim, nHeads, contextLength, dropRate = 0, bias = true, qkvBias = bias } = checkConfig(config)
       checkSize('embDim', embDim)
       checkSize('nHeads', nHeads)
@@ -190,20 +186,19 @@ export class Attention extends Module {
       checkProbability('dropRate', dropRate)
       checkBoolean('bias', bias)
       checkBoolean('qkvBias', qkvBias)
-      this.embDim = embDim
-      this.nHeads = nHeads
-      this.contextLength = contextLength
-      this.dropRate = dropRate
-      const { cAttn, cProj } = temporary(() => ({
-        cAttn: new Conv1D(3 * embDim, embDim, { bias: qkvBias }),
-        cProj: new Conv1D(embDim, embDim, { bias }),
-      }))
-      this.cAttn = cAttn
-      this.cProj = cProj
-      this.residDropout = new Dropout(dropRate)
-    } catch (error) {
-      throw withClass(error, new.target)
-    }
+      return temporary(() => {
+        const cAttn = new Conv1D(3 * embDim, embDim, { bias: qkvBias })
+        const cProj = new Conv1D(embDim, embDim, { bias })
+        return { embDim, nHeads, contextLength, dropRate, cAttn, cProj }
+      })
+    })
+    this.embDim = made.embDim
+    this.nHeads = made.nHeads
+    this.contextLength = made.contextLength
+    this.dropRate = made.dropRate
+    this.cAttn = made.cAttn
+    this.cProj = made.cProj
+    this.residDropout = new Dropout(made.dropRate)
   }
 
   /**
@@ -212,7 +207,7 @@ export class Attention extends Module {
    * @throws {GptLayersError} SHAPE when x does not end in [tokens, embDim] with at most contextLength
    *   tokens
    */
-  override forward(x: Tensor, options?: { returnWeights?: false }): Tensor
+  override forward(x: Tensor, context?: { returnWeights?: false }): Tensor
   /**
    * Returns the weights as well: [..., nHeads, tokens, tokens], from before dropout. Row i holds the weights
    * with which token i sees tokens 0 to i. They sum to 1; the weights of later tokens are 0. They have no
@@ -222,18 +217,19 @@ export class Attention extends Module {
    * @param x [..., tokens, embDim], not modified
    * @example const { output, weights } = layer.forward(x, { returnWeights: true })
    */
-  override forward(x: Tensor, options: { returnWeights: true }): { output: Tensor; weights: Tensor }
+  override forward(x: Tensor, context: { returnWeights: true }): { output: Tensor; weights: Tensor }
   /** @returns a tensor, or an object with returnWeights */
-  override forward(x: Tensor, options?: Context): Returned
-  override forward(x: Tensor, options?: Context): Returned {
-    const { cAttn, cProj, residDropout } = this
-    const tokens = this.#checkTokens(x)
-    // A context that was passed on may have options of other layers.
-    const own = isPassedOn(options)
-      ? { returnWeights: options?.returnWeights, cache: options?.cache }
-      : options
-    const { returnWeights, cache } = checkOptions(own, DEFAULTS)
-    const { embDim, nHeads } = this
+  override forward(x: Tensor, context?: Context): Returned
+  override forward(x: Tensor, context: Context = {}): Returned {
+    const { cAttn, cProj, residDropout, embDim, nHeads, contextLength } = this
+    checkRows(x, embDim, 'embDim')
+    const tokens = x.shape.at(-2)
+    if (tokens === undefined || tokens > contextLength) {
+      const expected = `end in [tokens, ${embDim}] with at most ${contextLength} (contextLength) tokens`
+      throw fail('SHAPE', 'x', expected, x.shape)
+    }
+    const { returnWeights = false, cache } = context
+    checkBoolean('returnWeights', returnWeights)
     const sizes: Sizes = [sizeOf(leading(x.shape, 2)), tokens, nHeads, embDim / nHeads]
     if (cache !== undefined && returnWeights) {
       const expected = 'false with a cache, which has no weights for earlier tokens'
@@ -257,15 +253,5 @@ export class Attention extends Module {
       ])
       return weights ? { output, weights } : output
     })
-  }
-
-  /** Checks x, and returns the number of its tokens. */
-  #checkTokens(x: Tensor): number {
-    const { embDim, contextLength } = this
-    checkRows(x, embDim, 'embDim')
-    const tokens = x.shape.at(-2)
-    if (tokens !== undefined && tokens <= contextLength) return tokens
-    const expected = `end in [tokens, ${embDim}] with at most ${contextLength} (contextLength) tokens`
-    throw fail('SHAPE', 'x', expected, x.shape)
   }
 }

@@ -1,5 +1,5 @@
-import { checkCount, checkNonNegativeFloat32, checkOptions, checkProbability, checkSize } from '../check.ts'
-import { fail, withClass } from '../errors.ts'
+import { checkNonNegativeFloat32, checkOptions, checkProbability, checkSize, construct } from '../check.ts'
+import { fail } from '../errors.ts'
 import { run } from '../runtime/runtime.ts'
 import { checkRows, checkTensorOf } from '../tensor/check.ts'
 import { pythonNumber } from '../tensor/pyformat.ts'
@@ -48,26 +48,27 @@ export class BatchNorm extends Module {
    */
   constructor(numFeatures: number, options?: BatchNormOptions) {
     super()
-    try {
-      checkCount(arguments, 2, '', 'eps momentum')
+    const body = () => {
       checkSize('numFeatures', numFeatures)
-      const { eps, momentum } = checkOptions(
-        options,
-        { eps: 1e-5, momentum: 0.1 },
-        { eps: checkNonNegativeFloat32, momentum: checkProbability },
-      )
-      this.numFeatures = numFeatures
-      this.eps = eps
-      this.momentum = momentum
+      const checks = { eps: checkNonNegativeFloat32, momentum: checkProbability }
+      const given = checkOptions(options, { eps: 1e-5, momentum: 0.1 }, checks)
       const shape = [numFeatures]
-      this.scale = Tensor.parameter(shape, ({ data }) => data.fill(1))
-      this.shift = Tensor.parameter(shape, ({ data }) => data.fill(0))
-      this.runningMean = Tensor.full(shape, 0)
-      this.runningVar = Tensor.full(shape, 0)
-      this.runningVar.data.fill(1)
-    } catch (error) {
-      throw withClass(error, new.target)
+      return {
+        ...given,
+        scale: Tensor.parameter(shape, ({ data }) => data.fill(1)),
+        shift: Tensor.parameter(shape, ({ data }) => data.fill(0)),
+        runningMean: Tensor.full(shape, 0),
+        runningVar: Tensor.full(shape, 1),
+      }
     }
+    const made = construct(new.target, arguments, 2, body, 'eps momentum')
+    this.numFeatures = numFeatures
+    this.eps = made.eps
+    this.momentum = made.momentum
+    this.scale = made.scale
+    this.shift = made.shift
+    this.runningMean = made.runningMean
+    this.runningVar = made.runningVar
   }
 
   override extraRepr(): string {

@@ -1,11 +1,11 @@
 // Layers without a kernel of their own: lists of layers, and the layer that does nothing.
 
 import type { Tensor } from '../tensor/tensor.ts'
-import { checkArray, checkCount, checkFunction, checkInteger } from '../check.ts'
-import { fail, withClass } from '../errors.ts'
+import { checkArray, checkFunction, checkInteger, construct } from '../check.ts'
+import { fail } from '../errors.ts'
 import { chain } from '../runtime/scope.ts'
 import { checkTensor } from '../tensor/check.ts'
-import { type Context, checkContext, checkModule, forwardPart, Module } from './module.ts'
+import { type Context, checkModule, forwardPart, Module } from './module.ts'
 import { printList } from './print.ts'
 
 /** The parts of a layer whose `layers` are named '0', '1', ... as in PyTorch. A subclass may have more properties. */
@@ -27,12 +27,9 @@ export class Sequential extends Module {
    */
   constructor(...modules: Module[]) {
     super()
-    try {
-      checkCount(arguments, Infinity)
-      this.layers = modules.map((module, i) => checkModule(`modules[${i}]`, module))
-    } catch (error) {
-      throw withClass(error, new.target)
-    }
+    this.layers = construct(new.target, arguments, Infinity, () =>
+      modules.map((module, i) => checkModule(`modules[${i}]`, module)),
+    )
   }
 
   /** @internal */
@@ -49,7 +46,6 @@ export class Sequential extends Module {
   override forward(x: Tensor, context?: Context): Tensor {
     const { layers } = this
     checkTensor('x', x)
-    checkContext(this, context)
     checkArray('layers', layers, 'an array of layers')
     return chain(
       x,
@@ -76,17 +72,13 @@ export class ModuleList extends Module {
   declare readonly layers: Module[]
 
   /** @param modules none by default */
-  constructor(modules?: readonly Module[]) {
+  constructor(modules: readonly Module[] = []) {
     super()
     Object.defineProperty(this, 'layers', { value: [], enumerable: true })
-    try {
-      checkCount(arguments, 1)
-      const given = modules === undefined ? [] : modules
-      checkArray('modules', given, 'an array of layers')
-      given.forEach((module, i) => this.#add(`modules[${i}]`, module))
-    } catch (error) {
-      throw withClass(error, new.target)
-    }
+    construct(new.target, arguments, 1, () => {
+      checkArray('modules', modules, 'an array of layers')
+      modules.forEach((module, i) => this.#add(`modules[${i}]`, module))
+    })
   }
 
   /** @internal */

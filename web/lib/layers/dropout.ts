@@ -1,5 +1,4 @@
-import { checkCount, checkOptions, checkProbability, named } from '../check.ts'
-import { withClass } from '../errors.ts'
+import { checkOptions, checkProbability, construct, named } from '../check.ts'
 import * as random from '../runtime/random.ts'
 import { run } from '../runtime/runtime.ts'
 import { checkTensor } from '../tensor/check.ts'
@@ -63,16 +62,10 @@ export class Dropout extends Module {
    * @param p the probability, from 0 to 1; 0.5 by default
    * @example new Dropout(0.1).forward(gpt.ones([2, 5])).shape // [2, 5]
    */
-  constructor(p?: number) {
+  constructor(p: number = 0.5) {
     super()
-    try {
-      checkCount(arguments, 1)
-      const given = p === undefined ? 0.5 : p
-      checkProbability('p', given)
-      this.p = given
-    } catch (error) {
-      throw withClass(error, new.target)
-    }
+    construct(new.target, arguments, 1, () => checkProbability('p', p))
+    this.p = p
   }
 
   override extraRepr(): string {

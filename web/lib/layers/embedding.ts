@@ -1,5 +1,5 @@
-import { checkCount, checkSize, named } from '../check.ts'
-import { fail, withClass } from '../errors.ts'
+import { checkSize, construct, named } from '../check.ts'
+import { fail } from '../errors.ts'
 import * as random from '../runtime/random.ts'
 import { run, SCRATCH } from '../runtime/runtime.ts'
 import { checkTensor, checkTensorOf } from '../tensor/check.ts'
@@ -59,17 +59,14 @@ export class Embedding extends Module {
    */
   constructor(numEmbeddings: number, embeddingDim: number) {
     super()
-    try {
-      checkCount(arguments, 2)
+    const weight = construct(new.target, arguments, 2, () => {
       checkSize('numEmbeddings', numEmbeddings)
       checkSize('embeddingDim', embeddingDim)
-      this.numEmbeddings = numEmbeddings
-      this.embeddingDim = embeddingDim
-      const shape = [numEmbeddings, embeddingDim]
-      this.weight = Tensor.parameter(shape, (weight) => random.normal(weight))
-    } catch (error) {
-      throw withClass(error, new.target)
-    }
+      return Tensor.parameter([numEmbeddings, embeddingDim], (weight) => random.normal(weight))
+    })
+    this.numEmbeddings = numEmbeddings
+    this.embeddingDim = embeddingDim
+    this.weight = weight
   }
 
   override extraRepr(): string {

@@ -1,5 +1,4 @@
-import { checkArray, checkBoolean, checkConfig, checkCount, checkSize } from '../check.ts'
-import { withClass } from '../errors.ts'
+import { checkArray, checkBoolean, checkConfig, checkSize, construct } from '../check.ts'
 import { partsOf, run, SCRATCH } from '../runtime/runtime.ts'
 import { checkRows } from '../tensor/check.ts'
 import { chain, temporary } from '../runtime/scope.ts'
@@ -58,24 +57,22 @@ export class FeedForward extends Module {
    */
   constructor(config: FeedForwardConfig) {
     super()
-    try {
-      checkCount(arguments, 1)
-      const given = checkConfig(config)
-      const { embDim } = given
+    const made = construct(new.target, arguments, 1, () => {
+      const { embDim, approximate = 'tanh', bias = true, ...given } = checkConfig(config)
       checkSize('embDim', embDim)
-      const { hiddenDim = 4 * embDim, approximate = 'tanh', bias = true } = given
+      const { hiddenDim = 4 * embDim } = given
       checkSize('hiddenDim', hiddenDim)
       checkBoolean('bias', bias)
-      this.embDim = embDim
-      this.hiddenDim = hiddenDim
-      this.layers = temporary(() => [
+      const layers = temporary((): FeedForward['layers'] => [
         new Linear(embDim, hiddenDim, { bias }),
         new GELU({ approximate }),
         new Linear(hiddenDim, embDim, { bias }),
       ])
-    } catch (error) {
-      throw withClass(error, new.target)
-    }
+      return { embDim, hiddenDim, layers }
+    })
+    this.embDim = made.embDim
+    this.hiddenDim = made.hiddenDim
+    this.layers = made.layers
   }
 
   /**

@@ -1,5 +1,5 @@
-import { checkCount, checkOptions, checkSize, named } from '../check.ts'
-import { fail, withClass } from '../errors.ts'
+import { checkOptions, checkSize, construct, named } from '../check.ts'
+import { fail } from '../errors.ts'
 import * as random from '../runtime/random.ts'
 import { type FunctionName, run, SCRATCH } from '../runtime/runtime.ts'
 import { temporary } from '../runtime/scope.ts'
@@ -113,27 +113,26 @@ export class Affine extends Module {
    */
   constructor(kind: Kind, args: ArrayLike<unknown>, options: AffineOptions | undefined) {
     super()
-    try {
-      checkCount(args, 3)
-      const [first, second] = kind.names.map((name, i) => {
+    const { shape, weight, bias } = construct(new.target, args, 3, () => {
+      const shape = kind.names.map((name, i) => {
         const size = args[i]
         checkSize(name, size)
         return size
       })
-      const { bias } = checkOptions(options, { bias: true })
-      this.#kind = kind
-      this.#shape = [second, first]
-      ;[this.#inputs, this.#outputs] = kind.isTransposed ? [second, first] : [first, second]
-      const parameters = temporary(() => ({
-        weight: Tensor.parameter(this.#shape),
-        bias: bias ? Tensor.parameter([this.#outputs]) : null,
-      }))
-      if (!parameters.weight.isMeta) kind.initialize(parameters.weight, parameters.bias)
-      this.weight = parameters.weight
-      this.bias = parameters.bias
-    } catch (error) {
-      throw withClass(error, new.target)
-    }
+      shape.reverse()
+      const given = checkOptions(options, { bias: true })
+      return temporary(() => {
+        const weight = Tensor.parameter(shape)
+        const bias = given.bias ? Tensor.parameter([shape[kind.isTransposed ? 1 : 0]]) : null
+        if (!weight.isMeta) kind.initialize(weight, bias)
+        return { shape, weight, bias }
+      })
+    })
+    this.#kind = kind
+    this.#shape = shape
+    ;[this.#outputs, this.#inputs] = kind.isTransposed ? [shape[1], shape[0]] : shape
+    this.weight = weight
+    this.bias = bias
   }
 
   /**

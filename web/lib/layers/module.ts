@@ -3,19 +3,19 @@ import type { Disposes } from '../typed.ts'
 import type { KeyValueCache } from './kvcache.ts'
 import {
   checkBoolean,
-  checkConstructor,
   checkFunction,
   checkObject,
   checkOptions,
+  construct,
   describe,
-  isPassedOn,
+  type Method,
   named,
+  namedMethod,
+  nameMethods,
   number,
-  ourForwards,
-  passOn,
 } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
-import { checkOperand, checkTensor } from '../tensor/check.ts'
+import { checkTensor } from '../tensor/check.ts'
 import { type Int8Weight, GROUP_SIZE } from '../tensor/int8weight.ts'
 import { snakeCase } from '../tensor/pyformat.ts'
 import { addKeeper, registerKeeper, withUserScopes } from '../runtime/scope.ts'
@@ -64,10 +64,6 @@ const asObject = (returned: Returned): { output: Tensor } =>
     ? (returned as { output: Tensor })
     : { output: returned as Tensor }
 
-/** The words of the error for a listener that returns neither Tensor nor undefined. */
-const ANSWER = "a listener's result"
-const EXPECTED = 'a Tensor or undefined (an arrow function with braces returns undefined)'
-
 /** See `Compared`. */
 const NOT_CLONED: symbol = /* @__PURE__ */ Symbol(
   'a layer: send gpt.saveSafetensors(layer), and load it there',
@@ -102,7 +98,6 @@ export class Module {
   /** The first property: see `Compared`. @internal */
   readonly structuredClone = NOT_CLONED
 
-  /** Called after every `forward`. */
   #listeners: Set<{ name: string; listener: ForwardListener }> = new Set()
   /** Puts `forward` back, which `#tellListeners` has replaced. */
   #stopTelling: () => void = () => {}
@@ -115,7 +110,8 @@ export class Module {
   training: boolean
 
   constructor() {
-    checkConstructor(new.target, arguments, 0)
+    nameMethods(new.target, nameMethod)
+    construct(new.target, arguments, 0, () => {})
     if (!Object.hasOwn(new.target, 'ownName')) registerKeeper(this)
     this.training = true
   }
@@ -183,7 +179,9 @@ export class Module {
           const event = { name, module: this, input: args[0], ...asObject(returned) }
           const output = listener(event)
           if (output === undefined) continue
-          named(`${this.constructor.name}.onForward`, () => checkOperand(ANSWER, EXPECTED, output))()
+          const expected = 'a Tensor or undefined (an arrow function with braces returns undefined)'
+          const check = () => checkTensor("a listener's result", output, expected)
+          named(`${this.constructor.name}.onForward`, check)()
           returned = asObject(returned) === returned ? { ...returned, output } : output
         }
       })
@@ -237,7 +235,7 @@ export class Module {
    * @example new gpt.Sequential(new gpt.Linear(5, 6), new gpt.ReLU()).modules().length // 3
    */
   modules(): Module[] {
-    return [...new Set(modulesIn(this).map(([, module]) => module))]
+    return namedModules(this).map(([, module]) => module)
   }
 
   /**
@@ -266,9 +264,9 @@ export class Module {
    * @example model.requiresGrad(false).parameters().some((parameter) => parameter.requiresGrad) // false
    */
   requiresGrad(value?: boolean): this {
-    const given = value === undefined ? true : value
-    checkBoolean('value', given)
-    for (const parameter of this.parameters()) parameter.requiresGrad = given
+    const isOn = value === undefined || value
+    checkBoolean('value', isOn)
+    for (const parameter of this.parameters()) parameter.requiresGrad = isOn
     return this
   }
 
@@ -415,7 +413,7 @@ export class Module {
    * @example model.train(false).training // false
    */
   train(mode?: boolean): this {
-    const training = mode === undefined ? true : mode
+    const training = mode === undefined || mode
     checkBoolean('mode', training)
     for (const [, module] of modulesIn(this)) module.training = training
     return this
@@ -497,39 +495,55 @@ export function checkModule(name: string, value: unknown): Module {
   throw fail('TYPE', name, 'be a layer', describe(value))
 }
 
+/** The `forward` of every class of ours. It keeps no tensor that it gets or returns. */
+const ourForwards: WeakSet<object> = new WeakSet()
+
+/** Names a method of a class of ours. The context of `forward` is checked, also where the layer does not read it. */
+function nameMethod(key: string, method: Method): Method {
+  if (key !== 'forward') return namedMethod(key, method)
+  const forward = namedMethod(key, function (this: Module, x: never, context: never) {
+    if (context !== undefined) checkContext(this, context)
+    return method.call(this, x, context)
+  })
+  ourForwards.add(forward)
+  return forward
+}
+
+/** The options of a context that our layers know. */
+const OPTIONS = ['returnWeights', 'cache', 'lastOnly']
+
+/** The options that nobody in a layer can know: they are none of ours, and no layer in it is of the user's own. */
+function unknownOptions(layer: Module, context: Context): string[] {
+  const names = Object.keys(context).filter((name) => !OPTIONS.includes(name))
+  if (names.length === 0) return names
+  return namedModules(layer).every(([, { forward }]) => ourForwards.has(forward)) ? names : []
+}
+
+/** An unknown option is refused, because it is nearly always misspelled. */
+function checkContext(layer: Module, context: unknown): void {
+  const [unknown] = unknownOptions(layer, checkObject('context', context))
+  if (unknown === undefined) return
+  throw fail('VALUE', 'context', `have options among ${OPTIONS.join(', ')}`, describe(unknown))
+}
+
 /**
  * Calls a layer that is a part of another one. The user may have put anything in its place.
  *
  * @param name the part's name, for errors
+ * @param context may have options for a layer of the user's own elsewhere
  * @returns its output, without the weights
  * @throws {GptLayersError} TYPE where it is no layer, or its output no tensor; what its `forward` throws
  */
 export function forwardPart(name: string, layer: unknown, x: Indices, context?: Context): Tensor {
   const module = checkModule(name, layer)
   if (!ourForwards.has(module.forward)) addKeeper(module)
-  // An Embedding takes integers, too.
-  const returned = passOn(context, () => module.forward(x as Tensor, context))
-  return checkTensor(`${name}'s output`, asObject(returned).output)
-}
-
-/** The options of a context that our layers know. */
-const OPTIONS = ['returnWeights', 'cache', 'lastOnly']
-
-/**
- * The context of a layer that passes it on. It may have options of a layer of the user's. Without such a
- * layer inside, an unknown option is refused, because it is nearly always misspelled.
- *
- * @returns undefined for none
- */
-export function checkContext(layer: Module, context: unknown): Record<string, unknown> | undefined {
-  if (context === undefined) return undefined
-  const checked = checkObject('context', context)
-  const unknown = Object.keys(checked).find((name) => !OPTIONS.includes(name))
-  if (unknown !== undefined && !isPassedOn(checked)) {
-    const areOurs = namedModules(layer).every(([, { forward }]) => ourForwards.has(forward))
-    if (areOurs) throw fail('VALUE', 'context', `have options among ${OPTIONS.join(', ')}`, describe(unknown))
+  let known = context
+  if (context && unknownOptions(module, context).length > 0) {
+    const { returnWeights, cache, lastOnly } = context
+    known = { returnWeights, cache, lastOnly }
   }
-  return checked
+  const returned: Returned = module.forward(x as Tensor, known) // an Embedding takes integers, too
+  return checkTensor(`${name}'s output`, asObject(returned).output)
 }
 
 /**

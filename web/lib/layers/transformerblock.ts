@@ -1,13 +1,12 @@
 import type { Tensor } from '../tensor/tensor.ts'
-import { checkConfig, checkCount } from '../check.ts'
-import { withClass } from '../errors.ts'
+import { checkConfig, construct } from '../check.ts'
 import { checkTensor } from '../tensor/check.ts'
 import { temporary } from '../runtime/scope.ts'
 import { type AttentionConfig, Attention } from './attention.ts'
 import { Dropout } from './dropout.ts'
 import { type FeedForwardConfig, FeedForward } from './feedforward.ts'
-import { LayerNorm } from './layernorm.ts'
-import { type Context, checkContext, forwardPart, Module } from './module.ts'
+import { type Context, forwardPart, Module } from './module.ts'
+import { LayerNorm } from './norms.ts'
 
 export interface TransformerBlockConfig extends AttentionConfig, FeedForwardConfig {
   /** whether the layers have biases, and the layer norms a shift; true by default. nanoGPT trains with false */
@@ -53,22 +52,20 @@ export class TransformerBlock extends Module {
    */
   constructor(config: TransformerBlockConfig) {
     super()
-    try {
-      checkCount(arguments, 1)
+    const layers = construct(new.target, arguments, 1, () => {
       const given = checkConfig(config)
-      const layers = temporary(() => {
-        const attn = new Attention(given)
-        const ff = new FeedForward(given)
-        return { attn, ff, norm1: newNorm(given), norm2: newNorm(given) }
-      })
-      this.attn = layers.attn
-      this.ff = layers.ff
-      this.norm1 = layers.norm1
-      this.norm2 = layers.norm2
-      this.dropout = new Dropout(layers.attn.dropRate)
-    } catch (error) {
-      throw withClass(error, new.target)
-    }
+      return temporary(() => ({
+        attn: new Attention(given),
+        ff: new FeedForward(given),
+        norm1: newNorm(given),
+        norm2: newNorm(given),
+      }))
+    })
+    this.attn = layers.attn
+    this.ff = layers.ff
+    this.norm1 = layers.norm1
+    this.norm2 = layers.norm2
+    this.dropout = new Dropout(layers.attn.dropRate)
   }
 
   /**
@@ -81,7 +78,6 @@ export class TransformerBlock extends Module {
   override forward(x: Tensor, context?: Context): Tensor {
     const { attn, ff, norm1, norm2, dropout } = this
     checkTensor('x', x)
-    checkContext(this, context)
     return temporary(() => {
       const attended = forwardPart('attn', attn, forwardPart('norm1', norm1, x), context)
       const h = x.add(attended)

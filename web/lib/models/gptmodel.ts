@@ -11,14 +11,15 @@ import {
   checkInteger,
   checkProbability,
   checkSize,
+  construct,
 } from '../check.ts'
-import { fail, withClass, withName } from '../errors.ts'
+import { fail, withName } from '../errors.ts'
 import { Attention } from '../layers/attention.ts'
 import { Dropout } from '../layers/dropout.ts'
 import { Embedding } from '../layers/embedding.ts'
 import { type CacheOptions, KeyValueCache } from '../layers/kvcache.ts'
 import { Linear } from '../layers/linear.ts'
-import { type Context, checkContext, checkEvaluation, forwardPart, Module } from '../layers/module.ts'
+import { type Context, checkEvaluation, forwardPart, Module } from '../layers/module.ts'
 import { newNorm, TransformerBlock } from '../layers/transformerblock.ts'
 import * as random from '../runtime/random.ts'
 import { checkTensorOf } from '../tensor/check.ts'
@@ -70,8 +71,7 @@ export class GPTModel extends Module {
    */
   constructor(config: GPTModelConfig) {
     super()
-    try {
-      checkCount(arguments, 1)
+    const made = construct(new.target, arguments, 1, () => {
       const given = checkConfig(config)
       const { vocabSize, contextLength, embDim, nLayers, dropRate = 0, tieWeights = false } = given
       checkSize('vocabSize', vocabSize)
@@ -80,9 +80,6 @@ export class GPTModel extends Module {
       checkInteger('nLayers', nLayers, 1, MAX_LAYERS)
       checkProbability('dropRate', dropRate)
       checkBoolean('tieWeights', tieWeights)
-      this.vocabSize = vocabSize
-      this.contextLength = contextLength
-      this.embDim = embDim
       const layers = temporary(() => ({
         tokEmb: new Embedding(vocabSize, embDim),
         posEmb: new Embedding(contextLength, embDim),
@@ -91,12 +88,6 @@ export class GPTModel extends Module {
         finalNorm: newNorm(given),
         outHead: new Linear(embDim, vocabSize, { bias: false }),
       }))
-      this.tokEmb = layers.tokEmb
-      this.posEmb = layers.posEmb
-      this.dropEmb = layers.dropEmb
-      this.trfBlocks = layers.trfBlocks
-      this.finalNorm = layers.finalNorm
-      this.outHead = layers.outHead
       if (tieWeights) {
         const { tokEmb, posEmb, outHead } = layers
         tokEmb.weight.dispose()
@@ -106,9 +97,17 @@ export class GPTModel extends Module {
         const redrawn = posEmb.weight.isMeta ? [] : [tokEmb, posEmb]
         for (const { weight } of redrawn) random.normal(weight, DEVIATION)
       }
-    } catch (error) {
-      throw withClass(error, new.target)
-    }
+      return { vocabSize, contextLength, embDim, ...layers }
+    })
+    this.vocabSize = made.vocabSize
+    this.contextLength = made.contextLength
+    this.embDim = made.embDim
+    this.tokEmb = made.tokEmb
+    this.posEmb = made.posEmb
+    this.dropEmb = made.dropEmb
+    this.trfBlocks = made.trfBlocks
+    this.finalNorm = made.finalNorm
+    this.outHead = made.outHead
   }
 
   /**
@@ -138,11 +137,9 @@ export class GPTModel extends Module {
       const expected = `end in 1 to ${contextLength} (contextLength) tokens`
       throw fail('SHAPE', 'ids', expected, shape)
     }
-    const given = checkContext(this, context) ?? {}
-    const { lastOnly = false, ...rest } = given
+    const { lastOnly = false, ...rest } = context ?? {}
     checkBoolean('lastOnly', lastOnly)
     if (lastOnly) checkEvaluation('lastOnly', this)
-    const passedOn = 'lastOnly' in given ? rest : context
     const embedding = (name: string, layer: unknown, x: Indices, shape: readonly number[]) =>
       checkTensorOf(`${name}'s output`, forwardPart(name, layer, x), [...shape, embDim])
     const compute = (past: number): Tensor => {
@@ -150,7 +147,9 @@ export class GPTModel extends Module {
       const tokenEmbeddings = embedding('tokEmb', tokEmb, ids, shape)
       return chain(tokenEmbeddings.add(embedding('posEmb', posEmb, positions, [tokens])), [
         (h) => embedding('dropEmb', dropEmb, h, shape),
-        ...trfBlocks.map((block, i) => (h: Tensor) => forwardPart(`trfBlocks[${i}]`, block, h, passedOn)),
+        ...trfBlocks.map(
+          (block, i) => (h: Tensor) => forwardPart(`trfBlocks[${i}]`, block, h, context && rest),
+        ),
         (h) => (lastOnly && tokens > 1 ? h.slice(-1, undefined, { dim: -2 }) : h),
         (h) => forwardPart('finalNorm', finalNorm, h),
         (h) => forwardPart('outHead', outHead, h),

@@ -5,7 +5,7 @@ import { checkArray, checkObject, checkOptions, named, oneOf } from '../check.ts
 import { type FloatDtype, type Written, encode, entriesOf, floatEntry } from '../files/safetensors.ts'
 import { fail } from '../errors.ts'
 import { GELU } from '../layers/activations.ts'
-import { LayerNorm } from '../layers/layernorm.ts'
+import { LayerNorm } from '../layers/norms.ts'
 import { firstNames, Module } from '../layers/module.ts'
 import { gptNames, HEAD, theirNames, TOKENS } from '../files/gptnames.ts'
 import { listed } from '../files/names.ts'

@@ -1,14 +1,12 @@
 import type { Tensor } from '../tensor/tensor.ts'
 import {
   checkArray,
-  checkConstructor,
   checkInteger,
   checkNonNegative,
   checkNumber,
+  construct,
   knownOptions,
   describe,
-  named,
-  nameMethods,
 } from '../check.ts'
 import { fail } from '../errors.ts'
 import { run } from '../runtime/runtime.ts'
@@ -62,18 +60,10 @@ export class Adam extends Optimizer<All<AdamOptions>> {
    * @example new Adam(model.parameters(), { lr: 3e-4 })
    */
   constructor(parameters: readonly Tensor[] | readonly GivenGroup<AdamOptions>[], options?: AdamOptions) {
-    nameMethods(new.target)
     const { weightDecay } = new.target.decay
     const defaults: All<AdamOptions> = { lr: 1e-3, betas: [0.9, 0.999], eps: 1e-8, weightDecay }
-    super(
-      parameters,
-      named(
-        new.target.name,
-        () => knownOptions(options, defaults),
-        'lr betas eps weightDecay',
-        2,
-      )(...(arguments as unknown as [])),
-    )
+    const body = () => knownOptions(options, defaults)
+    super(parameters, construct(new.target, arguments, 2, body, 'lr betas eps weightDecay'))
   }
 
   /** @internal */
@@ -143,7 +133,8 @@ export class AdamW extends Adam {
    * new AdamW([{ params: matrices, weightDecay: 0.1 }, { params: others, weightDecay: 0 }], { lr: 6e-4 })
    */
   constructor(parameters: readonly Tensor[] | readonly GivenGroup<AdamWOptions>[], options?: AdamWOptions) {
-    checkConstructor(new.target, arguments, 2, 'lr betas eps weightDecay')
+    const body = () => {}
+    construct(new.target, arguments, 2, body, 'lr betas eps weightDecay')
     super(parameters, options)
   }
 }

@@ -1,6 +1,6 @@
 import type { Disposes } from '../typed.ts'
-import { checkNonNegative, checkObject, describe, nameMethods } from '../check.ts'
-import { fail, withClass } from '../errors.ts'
+import { checkNonNegative, checkObject, construct, describe, nameMethods } from '../check.ts'
+import { fail } from '../errors.ts'
 import { checkTensor, checkTensorOf } from '../tensor/check.ts'
 import { addKeeper, registerKeeper, temporary, withoutScope } from '../runtime/scope.ts'
 import { withoutTape } from '../tensor/tape.ts'
@@ -56,17 +56,15 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
   constructor(parameters: readonly Tensor[] | readonly GivenGroup<Options>[], defaults: Options) {
     nameMethods(new.target)
     if (this.#isOfUser) registerKeeper(this)
-    try {
-      const groups = makeGroups(parameters, defaults)
-      this.#groups = Object.freeze(groups)
-      this.#places = groups.flatMap((group) =>
-        group.params.map((parameter) => ({ parameter, group, state: null })),
-      )
+    const groups = construct(new.target, [], 0, () => makeGroups(parameters, defaults))
+    this.#groups = Object.freeze(groups)
+    this.#places = groups.flatMap((group) =>
+      group.params.map((parameter) => ({ parameter, group, state: null })),
+    )
+    construct(new.target, [], 0, () => {
       if (this.#places.length === 0) throw fail('VALUE', 'parameters', 'have at least one Tensor', 'none')
       this.#checkOptions()
-    } catch (error) {
-      throw withClass(error, new.target)
-    }
+    })
   }
 
   /**

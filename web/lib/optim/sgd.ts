@@ -1,6 +1,6 @@
 import type { Tensor } from '../tensor/tensor.ts'
 import type { All, GivenGroup } from './groups.ts'
-import { checkBoolean, checkNonNegative, checkNumber, knownOptions, named, nameMethods } from '../check.ts'
+import { checkBoolean, checkNonNegative, checkNumber, construct, knownOptions } from '../check.ts'
 import { fail } from '../errors.ts'
 import { run } from '../runtime/runtime.ts'
 import { type OptimizerState, Optimizer } from './optimizer.ts'
@@ -49,18 +49,10 @@ export class SGD extends Optimizer<All<SGDOptions>> {
     parameters: readonly Tensor[] | readonly GivenGroup<SGDOptions>[],
     options?: Omit<GivenGroup<SGDOptions>, 'params'>,
   ) {
-    nameMethods(new.target)
     const rest = { momentum: 0, dampening: 0, weightDecay: 0, nesterov: false }
     const defaults = { lr: undefined, ...rest } as unknown as All<SGDOptions> // without lr it is refused
-    super(
-      parameters,
-      named(
-        new.target.name,
-        () => knownOptions(options, defaults),
-        'lr momentum dampening weightDecay nesterov',
-        2,
-      )(...(arguments as unknown as [])),
-    )
+    const body = () => knownOptions(options, defaults)
+    super(parameters, construct(new.target, arguments, 2, body, 'lr momentum dampening weightDecay nesterov'))
   }
 
   /** @internal */

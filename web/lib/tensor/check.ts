@@ -6,13 +6,11 @@ import { leading, sizeOf } from './shape.ts'
 import { Tensor } from './tensor.ts'
 
 /** @param expected in words: `a Tensor or a number` */
-export function checkOperand(name: string, expected: string, value: unknown): Tensor {
+export function checkTensor(name: string, value: unknown, expected: string = 'a Tensor'): Tensor {
   if (!(value instanceof Tensor)) throw fail('TYPE', name, `be ${expected}`, describe(value))
   if (value.disposed) throw fail('DISPOSED', name, 'be a live Tensor', value.fate)
   return value
 }
-
-export const checkTensor = (name: string, value: unknown): Tensor => checkOperand(name, 'a Tensor', value)
 
 export function checkTensorOf(name: string, value: unknown, shape: readonly number[]): Tensor {
   const tensor = checkTensor(name, value)

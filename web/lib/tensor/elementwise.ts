@@ -3,7 +3,7 @@
 import { sameShape } from '../check.ts'
 import type { Memory } from '../runtime/memory.ts'
 import { type FunctionName, heap, run } from '../runtime/runtime.ts'
-import { checkOperand } from './check.ts'
+import { checkTensor } from './check.ts'
 import { operation } from './operation.ts'
 import { broadcast, eachIndex, mergedAxes, sizeOf } from './shape.ts'
 import { type Gradients, record, recordKernel, records } from './tape.ts'
@@ -133,7 +133,7 @@ export function repeat(x: Tensor, shape: readonly number[]): Tensor {
 export type Operand = Tensor | number
 
 export const operand = (name: string, value: unknown): Operand =>
-  typeof value === 'number' ? value : checkOperand(name, 'a Tensor or a number', value)
+  typeof value === 'number' ? value : checkTensor(name, value, 'a Tensor or a number')
 
 export const shapeOf = (one: Operand): readonly number[] => (typeof one === 'number' ? [] : one.shape)
 

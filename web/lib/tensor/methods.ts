@@ -1,4 +1,4 @@
-import { nameMethods } from '../check.ts'
+import { named, nameMethods } from '../check.ts'
 import type { Operation } from './operation.ts'
 import * as operations from './operations.ts'
 import { Tensor } from './tensor.ts'
@@ -27,7 +27,7 @@ declare module './tensor.ts' {
  * no tensor before.
  */
 export function defineMethods(): void {
-  nameMethods(Tensor, (_tensor, method) => method)
+  nameMethods(Tensor, named)
   for (const [name, operation] of Object.entries(operations)) {
     const { method, setName } = operation as unknown as Operation<unknown>
     setName(name)

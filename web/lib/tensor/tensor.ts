@@ -14,7 +14,7 @@ import { fail, GptLayersError } from '../errors.ts'
 import { type Pointer, heap } from '../runtime/runtime.ts'
 import { giveToScope } from '../runtime/scope.ts'
 import { type BackwardOptions, backward } from './backward.ts'
-import { checkOperand, checkTensorOf } from './check.ts'
+import { checkTensor, checkTensorOf } from './check.ts'
 import { Compared, withoutValues } from './compared.ts'
 import { hashOfFloats } from './hash.ts'
 import { type NestedArray, flatten as flattenNested, nest } from './nested.ts'
@@ -222,7 +222,7 @@ export class Tensor {
   set grad(gradient) {
     if (gradient !== null) {
       Tensor.live(this)
-      checkOperand('value', 'a Tensor or null', gradient)
+      checkTensor('value', gradient, 'a Tensor or null')
       checkSameShape('value', gradient.shape, this.#shape)
       if (gradient === this) {
         throw fail('VALUE', 'value', 'be another Tensor', 'the tensor itself')
