@@ -1,9 +1,9 @@
 """Writes notebooks.json: what PyTorch prints for each cell of notebooks/*.py, and the cell.
 
 Such a file has the PyTorch of the notebook of the same name in web/notebook/. Its cells begin with `# %%`, as
-the code cells of the notebook begin with `// %%`. A cell runs with the variables of the cells before it. Tensors are printed
-without grad_fn, which gpt-layers does not show. To train takes a minute, so a notebook whose code has
-not changed keeps its record.
+the code cells of the notebook begin with `// %%`. A cell runs with the variables of the cells before it. Tensors
+are printed without grad_fn, which gpt-layers does not show. To train takes a minute, so a notebook whose code
+has not changed keeps its record. After a change of the text in train.mjs, remove train's record first.
 """
 
 import contextlib

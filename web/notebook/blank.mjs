@@ -22,4 +22,4 @@ console.log(gpt.randn([2, 3]))
 // %%
 plot([2.3, 1.9, 1.2, 0.9, 0.8, 0.7]) // or plot({ train, validation }, { x, title }): a curve for each name
 heatmap(gpt.eye(3), { rows: ['a', 'b', 'c'], cols: ['x', 'y', 'z'] }) // a matrix
-dots([-1.2, 0.1, 0.4, 2.2], { label: 'a row' }) // numbers on an axis
+dots([-1.2, 0.1, 0.4, 2.2]) // numbers on an axis, or dots({ before, after })

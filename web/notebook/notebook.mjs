@@ -41,8 +41,7 @@ variance = normalized.var({ dim: -1, keepdim: true })
 console.log('Normalized:\n', normalized)
 console.log('Mean:', mean)
 console.log('Variance:', variance)
-dots(out.at(0), { label: 'before' })
-dots(normalized.at(0), { label: 'after' })
+dots({ before: out.at(0), after: normalized.at(0) })
 
 // %% [markdown]
 // The mean is not exactly 0: float32 has about seven digits, and `9.9341e-09` is what their rounding leaves.

@@ -6,7 +6,7 @@ globalThis.openFile ??= async () => (await import('node:fs')).readFileSync(proce
 // %% [markdown]
 // # Your own GPT
 // A model that you have trained, or GPT-2's own file: what Hugging Face, nanoGPT, minGPT and the book write.
-// The file stays on your computer.
+// The file stays on your computer. Press **Run all**: the first cell asks for it.
 
 // %%
 import * as gpt from 'gpt-layers'
@@ -27,7 +27,8 @@ for (const { scale, shift } of norms) {
   const parts = [scale, shift].filter(Boolean) // some models have no shift
   console.log(parts.map((x) => `${x.mean().item().toFixed(3)} ± ${x.std().item().toFixed(3)}`).join(', '))
 }
-norms.slice(0, 6).forEach(({ scale }, i) => dots(scale, { label: `scale of norm ${i + 1}` }))
+const first = norms.slice(0, 6).map(({ scale }, i) => [`norm ${i + 1}`, scale])
+dots(Object.fromEntries(first), { title: 'scale' })
 
 // %% [markdown]
 // ## Let it write

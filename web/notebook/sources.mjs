@@ -24,8 +24,7 @@ const normalized = row.sub(mean).div(variance.sqrt())
 console.log('Mean:', mean)
 console.log('Variance:', variance)
 console.log('Normalized:', normalized)
-dots(row, { label: 'before' })
-dots(normalized, { label: 'after' })
+dots({ before: row, after: normalized })
 
 // %% [markdown]
 // ## Five batches of ten tokens

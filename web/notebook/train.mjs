@@ -12,9 +12,9 @@ globalThis.openFile ??= async () => (await import('node:fs')).readFileSync(proce
 import * as gpt from 'gpt-layers'
 await gpt.load()
 
-const text = `There was a row of numbers that wanted to be heard. Each of them shouted as loud as it could, and the
-largest shouted loudest of all. The layer that listened heard one voice and nothing else. "You are too far
-away," said the layer, "and too far apart. Come to me, one step at a time."
+const text = `There was a row of numbers that wanted to be heard. Each of them shouted as loud
+as it could, and the largest shouted loudest of all. The layer that listened heard one voice and nothing
+else. "You are too far away," said the layer, "and too far apart. Come to me, one step at a time."
 
 First the row walked until its mean was zero. Those who stood on the right went a little to the left, and
 those who stood on the left went with them, for nobody in a row may walk alone. Then the row drew together

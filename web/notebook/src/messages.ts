@@ -1,10 +1,16 @@
 // What the worker shows in the page.
 
+/** Numbers, and perhaps what they are. */
+interface Row {
+  name: string
+  y: number[]
+}
+
 /** A figure. A figure of the same place in a cell's code takes its place. */
 export type Figure = { place: string; title: string } & (
-  | { kind: 'plot'; curves: { name: string; y: number[] }[]; x: number[] | null }
+  | { kind: 'plot'; rows: Row[]; x: number[] | null }
   | { kind: 'heatmap'; matrix: number[][]; rows: string[]; cols: string[] }
-  | { kind: 'dots'; row: number[] }
+  | { kind: 'dots'; rows: Row[] }
 )
 
 /** Where an error comes from: the id of a cell and a line of it. */
