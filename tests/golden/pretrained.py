@@ -150,12 +150,8 @@ def draw(seed, layers=2, dim=DIM, *, tied=False):
     torch.manual_seed(seed)
     state = {}
     for name, parameter in gpt2(layers, dim).state_dict().items():
-        if "ln_" in name and name.endswith("weight"):
-            state[name] = 1 + 0.5 * torch.randn(parameter.shape)
-        elif name.endswith("bias"):
-            state[name] = 0.5 * torch.randn(parameter.shape)
-        else:
-            state[name] = 0.5 * torch.randn(parameter.shape)
+        is_scale = "ln_" in name and name.endswith("weight")
+        state[name] = 0.5 * torch.randn(parameter.shape) + is_scale
     if tied:
         state["lm_head.weight"] = state["transformer.wte.weight"]
     return state
@@ -303,6 +299,13 @@ class Files:
         case = {"group": group, "name": name, "file": file, "config": config, **more}
         self.models.append({**case, "logits": pack(expected)})
 
+    def shards(self, name, file, parts, index, config, expected):
+        """parts: the tensors in each file. The index is written beside them."""
+        for path, part in parts.items():
+            self.write(path, save(part) if path.endswith(".bin") else file_of(part, {"format": "pt"}))
+        data = json.dumps(index, indent=2).encode() + b"\n"
+        self.add("shards", name, f"{file}.index.json", data, config, expected, shards=list(parts))
+
 
 def stored(path):
     """What torch.load gives for a file."""
@@ -353,85 +356,42 @@ def checkpoint(state, args, optimizer):
 
 
 def gpt2_files(files):
-    config = hugging_face(2)
-    state = draw(2, tied=True)
-    expected = logits(gpt2(), state)
-    masks = headless(with_masks(state, torch.float32))
-    bare = file_of(masks, {"format": "pt"})
-    files.add("hf", "safetensors without a prefix", "hf.safetensors", bare, config, expected)
-    own = draw(3)
-    files.add(
-        "hf",
-        "safetensors with transformer. and a head of its own",
-        "hf_head.safetensors",
-        file_of(own, {"format": "pt"}),
-        config,
-        logits(gpt2(), own),
-    )
-    files.add(
-        "hf",
-        "pytorch_model.bin with its masks",
-        "pytorch_model.bin",
-        save(state_dict(with_masks(state, torch.uint8, masked_bias=True))),
-        config,
-        expected,
-    )
+    config, form = hugging_face(2), {"format": "pt"}
+    state, own, one = draw(2, tied=True), draw(3), draw(4, 1, tied=True)
+    expected, own_logits = logits(gpt2(), state), logits(gpt2(), own)
+    data = file_of(headless(with_masks(state, torch.float32)), form)
+    files.add("hf", "safetensors without a prefix", "hf.safetensors", data, config, expected)
+    name = "safetensors with transformer. and a head of its own"
+    files.add("hf", name, "hf_head.safetensors", file_of(own, form), config, own_logits)
+    data = save(state_dict(with_masks(state, torch.uint8, masked_bias=True)))
+    files.add("hf", "pytorch_model.bin with its masks", "pytorch_model.bin", data, config, expected)
     exact = {**config, "activation_function": "gelu", "layer_norm_epsilon": 1e-3}
-    files.add(
-        "hf",
-        "another activation and epsilon in config.json",
-        "hf.safetensors",
-        None,
-        exact,
-        logits(gpt2(gelu=nn.GELU(), eps=1e-3), state),
-    )
-    one = draw(4, 1, tied=True)
-    files.add(
-        "strict",
-        "a classifier's head",
-        "hf_score.safetensors",
-        file_of({**without(one, "lm_head.weight"), "score.weight": torch.randn(2, DIM)}, {"format": "pt"}),
-        hugging_face(1),
-        logits(gpt2(1), one),
-        ignored=["score.weight"],
-    )
+    expected_exact = logits(gpt2(gelu=nn.GELU(), eps=1e-3), state)
+    name = "another activation and epsilon in config.json"
+    files.add("hf", name, "hf.safetensors", None, exact, expected_exact)
+    data = file_of({**without(one, "lm_head.weight"), "score.weight": torch.randn(2, DIM)}, form)
+    score = {"ignored": ["score.weight"]}
+    name, one_logits = "a classifier's head", logits(gpt2(1), one)
+    files.add("strict", name, "hf_score.safetensors", data, hugging_face(1), one_logits, **score)
+
     weights = without(state, "lm_head.weight")
-    parts = [
-        {name: t for name, t in weights.items() if ("h.1." in name or "ln_f" in name) == second}
-        for second in (False, True)
-    ]
-    names = [f"model-0000{i}-of-00002.safetensors" for i in (1, 2)]
-    for name, part in zip(names, parts):
-        files.write(name, file_of(part, {"format": "pt"}))
+    ends = [name for name in weights if "h.1." in name or "ln_f" in name]
+    parts = {
+        "model-00001-of-00002.safetensors": {k: t for k, t in weights.items() if k not in ends},
+        "model-00002-of-00002.safetensors": {k: weights[k] for k in ends},
+    }
     index = {
         "metadata": {"total_size": sum(4 * t.numel() for t in weights.values())},
-        "weight_map": {name: names[part] for part in (0, 1) for name in sorted(parts[part])},
+        "weight_map": {key: name for name, part in parts.items() for key in sorted(part)},
     }
-    files.add(
-        "shards",
-        "two shards with an index",
-        "model.safetensors.index.json",
-        json.dumps(index, indent=2).encode() + b"\n",
-        config,
-        expected,
-        shards=names,
-    )
-
-
-    parts = [without(own, "lm_head.weight"), {"lm_head.weight": own["lm_head.weight"]}]
-    names = [f"pytorch_model-0000{i}-of-00002.bin" for i in (1, 2)]
-    for name, part in zip(names, parts):
-        files.write(name, save(part))
-    index = {"metadata": {}, "weight_map": {key: names[i] for i in (0, 1) for key in parts[i]}}
-    files.add(
-        "shards",
-        "two shards of torch.save, whose first storages have the same name",
-        "pytorch_model.bin.index.json",
-        json.dumps(index, indent=2).encode() + b"\n",
-        config,
-        logits(gpt2(), own),
-        shards=names,
-    )
+    files.shards("two shards with an index", "model.safetensors", parts, index, config, expected)
+    parts = {
+        "pytorch_model-00001-of-00002.bin": without(own, "lm_head.weight"),
+        "pytorch_model-00002-of-00002.bin": {"lm_head.weight": own["lm_head.weight"]},
+    }
+    index = {"metadata": {}, "weight_map": {key: name for name, part in parts.items() for key in part}}
+    name = "two shards of torch.save, whose first storages have the same name"
+    files.shards(name, "pytorch_model.bin", parts, index, config, own_logits)
 
 
 def nanogpt_files(files):
@@ -441,38 +401,21 @@ def nanogpt_files(files):
     model.transformer.wte.weight = model.lm_head.weight
     optimizer = step_of(model)
     trained = {name: t.detach() for name, t in model.state_dict().items()}
-    args = model_args(1, False)
-    data = save(checkpoint(trained, args, optimizer))
+    data = save(checkpoint(trained, model_args(1, False), optimizer))
     expected = logits(nano(1, bias=False), trained)
     files.add("nanogpt", "ckpt.pt with its optimizer", "ckpt.pt", data, None, expected)
-    files.add(
-        "nanogpt",
-        "ckpt.pt with an activation in config",
-        "ckpt.pt",
-        None,
-        {"activation_function": "gelu_new"},
-        logits(gpt2(1, conv=False, bias=False), trained),
-    )
+    tanh, expected = {"activation_function": "gelu_new"}, logits(gpt2(1, conv=False, bias=False), trained)
+    files.add("nanogpt", "ckpt.pt with an activation in config", "ckpt.pt", None, tanh, expected)
     state = bias_free(to_linear(draw(6, tied=True)))
     empty = {"state": {}, "param_groups": []}
     value = checkpoint(prefixed("_orig_mod.", state), model_args(2, False), empty)
-    files.add(
-        "nanogpt",
-        "ckpt.pt of a compiled model, written by PyTorch 2 on a GPU",
-        "ckpt_compiled.pt",
-        torch2(value, descriptors=True),
-        None,
-        logits(nano(bias=False), state),
-    )
+    expected = logits(nano(bias=False), state)
+    name = "ckpt.pt of a compiled model, written by PyTorch 2 on a GPU"
+    files.add("nanogpt", name, "ckpt_compiled.pt", torch2(value, descriptors=True), None, expected)
     state = to_linear(draw(7, tied=True))
-    files.add(
-        "nanogpt",
-        "ckpt.pt with biases and masks",
-        "ckpt_bias.pt",
-        save(checkpoint(with_masks(state, torch.float32), model_args(2, True), empty)),
-        None,
-        logits(nano(bias=True), state),
-    )
+    data = save(checkpoint(with_masks(state, torch.float32), model_args(2, True), empty))
+    name, expected = "ckpt.pt with biases and masks", logits(nano(bias=True), state)
+    files.add("nanogpt", name, "ckpt_bias.pt", data, None, expected)
     state = to_linear(draw(8))
     data = save(state_dict(with_masks(state, torch.float32)))
     # minGPT's configuration; its GELU is that of tanh.
@@ -480,14 +423,8 @@ def nanogpt_files(files):
     config = {name: value for name, value in config.items() if name not in ("bias", "dropout")}
     expected = logits(gpt2(conv=False), state)
     files.add("mingpt", "model.pt of minGPT", "mingpt.pt", data, config, expected)
-    files.add(
-        "mingpt",
-        "model.pt with the exact GELU in config",
-        "mingpt.pt",
-        None,
-        {**config, "activation_function": "gelu"},
-        logits(nano(bias=True), state),
-    )
+    exact, expected = {**config, "activation_function": "gelu"}, logits(nano(bias=True), state)
+    files.add("mingpt", "model.pt with the exact GELU in config", "mingpt.pt", None, exact, expected)
     state = to_min_gpt(draw(14), CONTEXT)
     expected = logits(MinGPT(VOCAB, CONTEXT, DIM, HEADS, 2), state)
     # Its GELU is nn.GELU, which is the exact one.
@@ -495,7 +432,6 @@ def nanogpt_files(files):
     assert difference(expected, logits(gpt2(conv=False), to_linear(draw(14)))) > 1e-4
     name = "model.pt of minGPT before 2022"
     files.add("mingpt", name, "mingpt_2020.pt", save(state_dict(state)), {"n_head": HEADS}, expected)
-
 
     state = to_linear(draw(14, 1, tied=True))
     tanh, erf = logits(gpt2(1, conv=False), state), logits(nano(1, bias=True), state)
@@ -526,41 +462,23 @@ def named_files(files):
 
 
 def book_files(files):
+    config, biased = book_config(2, False), book_config(2, True)
     state = qkv_bias_free(to_book(draw(9), CONTEXT))
-    expected = logits(book(qkv_bias=False), state)
-    config = book_config(2, False)
-    data = save(state_dict(state))
+    expected, data = logits(book(qkv_bias=False), state), save(state_dict(state))
     files.add("book", "model.pth without biases of q, k and v", "model.pth", data, config, expected)
     camel = {"vocabSize": VOCAB, "contextLength": CONTEXT, "embDim": DIM, "nHeads": HEADS, "nLayers": 2}
     files.add("book", "model.pth with our own words", "model.pth", None, camel, expected)
     state = to_book(draw(10), CONTEXT)
-    biased = book_config(2, True)
-    data = save(state_dict(state))
-    files.add(
-        "book", "model.pth with biases of q, k and v", "model_bias.pth", data, biased, logits(book(), state)
-    )
+    expected, name = logits(book(), state), "model.pth with biases of q, k and v"
+    files.add("book", name, "model_bias.pth", save(state_dict(state)), biased, expected)
+    files.add("book", "safetensors", "book.safetensors", file_of(state, {"format": "pt"}), biased, expected)
     state = to_book(draw(11, tied=True), CONTEXT)
     assert state["tok_emb.weight"] is state["out_head.weight"]
-    data = save(state_dict(state))
-    files.add("book", "model.pth with a tied head", "model_tied.pth", data, biased, logits(book(), state))
-    data = file_of(to_book(draw(10), CONTEXT), {"format": "pt"})
-    files.add(
-        "book",
-        "safetensors",
-        "book.safetensors",
-        data,
-        biased,
-        logits(book(), to_book(draw(10), CONTEXT)),
-    )
+    expected, data = logits(book(), state), save(state_dict(state))
+    files.add("book", "model.pth with a tied head", "model_tied.pth", data, biased, expected)
     state = qkv_bias_free(to_book(draw(12), CONTEXT, fused=True))
-    files.add(
-        "book",
-        "one matrix for q, k and v",
-        "model_qkv.pth",
-        save(state_dict(state)),
-        config,
-        logits(book(fused=True, qkv_bias=False), state),
-    )
+    expected, data = logits(book(fused=True, qkv_bias=False), state), save(state_dict(state))
+    files.add("book", "one matrix for q, k and v", "model_qkv.pth", data, config, expected)
     model = book(1, 6, qkv_bias=False)  # narrow, since the optimizer's state is twice as large as the model
     model.load_state_dict(qkv_bias_free(to_book(draw(13, 1, 6), CONTEXT)))
     optimizer = step_of(model)
