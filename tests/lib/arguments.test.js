@@ -42,7 +42,8 @@ const layers = {
   int8: new gpt.Linear(2, 2).quantize(),
 }
 const gone = gpt.ones([1])
-gone.dispose()
+const closed = layers.GPTModel.newCache()
+for (const one of [gone, closed]) one.dispose()
 /** @type {unknown[]} */
 const cyclic = []
 cyclic.push(cyclic)
@@ -55,7 +56,7 @@ const { var: _, default: __, ...exported } = gpt // no names of parameters
 /** What a row may name. @type {Record<string, any>} */
 const scope = {
   ...exported,
-  ...{ of, values, config, layers, gone, cyclic, sparse, transferred },
+  ...{ of, values, config, layers, gone, closed, cyclic, sparse, transferred },
   deep: Array.from({ length: 20_000 }).reduce((inner) => [inner], 1),
   x: of(2, 5),
   q: of(2, 3, 4),

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import { largest } from '../../build/lib/tensor/topk.js'
-import { assertRefuses, golden, loadForTest, shake, untyped, usedMemory } from './support.js'
+import { assertRefuses, golden, loadForTest, shake, usedMemory } from './support.js'
 
 const config = { vocabSize: 23, contextLength: 16, embDim: 12, nHeads: 3, nLayers: 2 }
 const gpt = await loadForTest()
@@ -409,33 +409,6 @@ test('an abort ends the text: next throws the signal’s reason', () => {
   assert.equal(usedMemory(gpt), before)
 })
 
-test('maxNewTokens for which there is no room is refused at the call, with what fits', () => {
-  const cache = model.newCache({ maxTokens: 5 })
-  write([1, 2], { cache, maxNewTokens: 2 })
-  for (const [ids, options, message] of /** @type {[number[], GenerateOptions, RegExp][]} */ ([
-    [
-      [1, 2, 3],
-      { maxNewTokens: 15 },
-      /at most 14 without slidingWindow, as ids has 3 of at most 16 tokens \(contextLength\), got 15$/,
-    ],
-    [
-      Array(16).fill(1),
-      { maxNewTokens: 2 },
-      /maxNewTokens should be at most 1 without slidingWindow, .* got 2$/,
-    ],
-    [
-      [1],
-      { maxNewTokens: 3, cache },
-      /2 without slidingWindow, as ids has 1 of at most 2 tokens \(the cache has 3 of 5 \(maxTokens\)\), got 3$/,
-    ],
-  ])) {
-    assertRefuses(() => model.generate(ids, options), 'VALUE', message)
-    assert.equal(write(ids, { ...options, slidingWindow: 3 }).length, options.maxNewTokens)
-    cache.truncate(3)
-  }
-  cache.dispose()
-})
-
 test('a cache continues a text, and keeps it', () => {
   const options = { temperature: 0, repetitionPenalty: 1.3 }
   const whole = write([1, 2, 3], { ...options, maxNewTokens: 10 })
@@ -516,55 +489,8 @@ test('a token that cannot be drawn is refused, and leaks nothing', () => {
   for (const object of [broken, cache]) object.dispose()
 })
 
-test('generate checks its arguments at the call', () => {
+test('a model that has gone into training mode writes no more', () => {
   const before = usedMemory(gpt)
-  /** @type {[unknown, unknown, 'TYPE' | 'VALUE' | 'SHAPE' | 'DISPOSED', RegExp][]} */
-  const cases = [
-    [
-      [],
-      {},
-      'SHAPE',
-      /ids should be one sequence of at least one token, \[tokens\] or \[1, tokens\], got shape \[0\]/,
-    ],
-    [3, {}, 'SHAPE', /got shape \[\]$/],
-    [[[1], [2]], {}, 'SHAPE', /got shape \[2, 1\]$/],
-    [[[[1]]], {}, 'SHAPE', /got shape \[1, 1, 1\]$/],
-    [[23], {}, 'VALUE', /ids\[0\] should be an integer from 0 to 22, got 23$/],
-    ['text', {}, 'TYPE', /ids should be integers/],
-    [Array(17).fill(0), {}, 'SHAPE', /ids should have at most 16 tokens \(contextLength\), got 17$/],
-    [[1], { temperature: -1 }, 'VALUE', /temperature should be a finite float32 >= 0, got -1$/],
-    [[1], { temperature: NaN }, 'VALUE', /temperature/],
-    [[1], { temperature: '1' }, 'TYPE', /temperature/],
-    [[1], { maxNewTokens: 0 }, 'VALUE', /maxNewTokens should be a positive integer, got 0$/],
-    [[1], { topK: -1 }, 'VALUE', /topK should be an integer >= 0, where 0 is no limit, got -1$/],
-    [[1], { topK: 1.5 }, 'VALUE', /topK/],
-    [[1], { topK: NaN }, 'VALUE', /topK/],
-    [[1], { topK: false }, 'TYPE', /topK/],
-    [[1], { topP: -1 }, 'VALUE', /topP should be a number from 0 to 1, got -1$/],
-    [[1], { topP: 1.1 }, 'VALUE', /topP/],
-    [[1], { signal: {} }, 'TYPE', /signal should be an AbortSignal, got an object$/],
-    [[1], { repetitionPenalty: 0 }, 'VALUE', /repetitionPenalty should be a finite number > 0, got 0$/],
-    [[1], { stopTokens: 3 }, 'TYPE', /stopTokens should be an array of tokens, got 3$/],
-    [[1], { stopTokens: [1, 23] }, 'VALUE', /stopTokens\[1\] should be an integer from 0 to 22, got 23$/],
-    [
-      [1],
-      { suppressTokens: [-1] },
-      'VALUE',
-      /suppressTokens\[0\] should be an integer from 0 to 22, got -1$/,
-    ],
-    [[1], { cache: 1 }, 'TYPE', /cache should be a cache/],
-  ]
-  for (const [ids, options, code, message] of cases) {
-    assertRefuses(() => model.generate(untyped(ids), untyped(options)), code, message)
-  }
-  const cache = model.newCache({ batchSize: 2 })
-  assertRefuses(() => model.generate([1], { cache }), 'SHAPE', /cache should have batchSize 1, got 2$/)
-  cache.dispose()
-  assertRefuses(() => model.generate([1], { cache }), 'DISPOSED', /cache should be live/)
-  model.train()
-  const training = /the model should be in evaluation mode; call eval\(\) first, got training mode$/
-  assertRefuses(() => model.generate([1]), 'VALUE', training)
-  model.eval()
   const generator = model.generate([1])
   model.train()
   assertRefuses(() => generator.next(), 'VALUE', /call eval\(\) first/)
@@ -698,17 +624,4 @@ test('with a sliding window a cache is filled again and again, and its text can 
     cache.dispose()
   }
   varied.dispose()
-})
-
-test('a sliding window is from 1 to what the model, or the cache, can read', () => {
-  const cache = model.newCache({ maxTokens: 6 })
-  for (const [slidingWindow, options, most] of /** @type {const} */ ([
-    [17, {}, '16 \\(contextLength\\)'],
-    [0, {}, '16 \\(contextLength\\)'],
-    [7, { cache }, '6 \\(maxTokens\\)'],
-  ])) {
-    const message = new RegExp(`slidingWindow should be an integer from 1 to ${most}, got ${slidingWindow}$`)
-    assertRefuses(() => model.generate([1], { slidingWindow, ...options }), 'VALUE', message)
-  }
-  cache.dispose()
 })

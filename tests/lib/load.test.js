@@ -136,42 +136,6 @@ test('gpt.int8Kernel is undefined before load and after dispose, the asked one, 
   })
 })
 
-/** @type {[unknown, ErrorCode, RegExp][]} */
-const refused = [
-  [{ build: 'avx' }, 'VALUE', /build should be .* got "avx"/],
-  [{ build: 1 }, 'TYPE', /build should be .* got 1/],
-  [{ int8Kernel: 'int4' }, 'VALUE', /int8Kernel should be .* got "int4"/],
-  [{ threads: 0 }, 'VALUE', /threads should be a positive integer, got 0/],
-  [{ threads: 1.5 }, 'VALUE', /threads/],
-  [{ threads: Infinity }, 'VALUE', /threads/],
-  [{ threads: '2' }, 'TYPE', /threads should be a positive integer, got "2"/],
-  [{ maxMemory: 0 }, 'VALUE', /maxMemory should be a number of MiB from 1 to 4096, got 0/],
-  [{ maxMemory: NaN }, 'VALUE', /maxMemory/],
-  [{ maxMemory: '64' }, 'TYPE', /maxMemory/],
-  [{ module: wasm }, 'TYPE', /module should be a WebAssembly.Module, got a Buffer/],
-  [
-    { worker: '/worker.js' },
-    'TYPE',
-    /worker should be a function that returns a new Worker, got "\/worker.js"/,
-  ],
-  [
-    { treads: 2 },
-    'VALUE',
-    /options should be among threads, build, int8Kernel, maxMemory, module, worker, got "treads"/,
-  ],
-  [null, 'TYPE', /options should be a plain object, got null/],
-]
-for (const [options, code, message] of refused) {
-  test(`load refuses ${JSON.stringify(options).slice(0, 40)} with ${code}`, async () => {
-    await assert.rejects(load(untyped(options)), (error) => {
-      assert.ok(error instanceof GptLayersError)
-      assert.equal(error.code, code)
-      assert.match(error.message, message)
-      return true
-    })
-  })
-}
-
 test('a second load with the same options does nothing, with others it is an error until dispose', async () => {
   const gpt = await load()
   const { exports } = gpt

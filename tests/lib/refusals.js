@@ -195,7 +195,70 @@ layers.GPTModel.forward([[1, 2], [3]]) // SHAPE GPTModel.forward: ids[1] should 
 new GPTModel({ ...config, nHeads: 4 }) // VALUE GPTModel: nHeads should be a divisor of 6 (embDim), got 4
 layers.GPTModel.forward(3) // SHAPE GPTModel.forward: ids should end in 1 to 3 (contextLength) tokens, got shape []
 layers.GPTModel.newCache(2) // TYPE GPTModel.newCache: options should be a plain object, got 2; write { batchSize: 2 }
+layers.GPTModel.newCache({ maxTokens: 0 }) // VALUE GPTModel.newCache: maxTokens should be an integer from 1 to 3 (contextLength), got 0
+layers.GPTModel.newCache({ maxTokens: 4 }) // VALUE GPTModel.newCache: maxTokens should be an integer from 1 to 3 (contextLength), got 4
+layers.GPTModel.newCache({ maxTokens: 1.5 }) // VALUE GPTModel.newCache: maxTokens should be an integer from 1 to 3 (contextLength), got 1.5
+layers.GPTModel.newCache({ maxTokens: Infinity }) // VALUE GPTModel.newCache: maxTokens should be an integer from 1 to 3 (contextLength), got Infinity
+layers.GPTModel.newCache({ batchSize: 0 }) // VALUE GPTModel.newCache: batchSize should be a positive integer, got 0
+layers.GPTModel.newCache({ batchSize: 1e9 }) // MEMORY GPTModel.newCache: needs 288000000000 bytes for shape [72000000000], and a tensor may have 2147483520
+layers.GPTModel.newCache({ dtype: 'float64' }) // VALUE GPTModel.newCache: dtype should be 'float32' or 'int8', got "float64"
+layers.GPTModel.newCache({ dtype: 8 }) // TYPE GPTModel.newCache: dtype should be 'float32' or 'int8', got 8
+scope(() => layers.GPTModel.newCache().truncate(-1)) // VALUE KeyValueCache.truncate: n should be an integer from 0 to 0 (length), got -1
+scope(() => layers.GPTModel.newCache().truncate(1)) // VALUE KeyValueCache.truncate: n should be an integer from 0 to 0 (length), got 1
+scope(() => layers.GPTModel.newCache().truncate(0.5)) // VALUE KeyValueCache.truncate: n should be an integer from 0 to 0 (length), got 0.5
+scope(() => layers.GPTModel.newCache().truncate(NaN)) // VALUE KeyValueCache.truncate: n should be an integer from 0 to 0 (length), got NaN
+scope(() => layers.GPTModel.newCache().truncate('1')) // TYPE KeyValueCache.truncate: n should be an integer from 0 to 0 (length), got "1"
+closed.truncate(0) // DISPOSED KeyValueCache.truncate: cache should be live, got one that was disposed
+layers.GPTModel.forward([1], { cache: closed }) // DISPOSED GPTModel.forward: cache should be live, got one that was disposed
+layers.GPTModel.forward([1], { cache: null }) // TYPE GPTModel.forward: cache should be a cache that model.newCache made, got null
+layers.GPTModel.forward([1], { cache: 1 }) // TYPE GPTModel.forward: cache should be a cache that model.newCache made, got 1
+layers.GPTModel.forward([1], { cache: {} }) // TYPE GPTModel.forward: cache should be a cache that model.newCache made, got an object
+layers.GPTModel.forward([1], { cache: [] }) // TYPE GPTModel.forward: cache should be a cache that model.newCache made, got []
+layers.GPTModel.forward([1], { cache: of(1) }) // TYPE GPTModel.forward: cache should be a cache that model.newCache made, got a Tensor
+layers.GPTModel.forward([1], { lastOnly: 1 }) // TYPE GPTModel.forward: lastOnly should be true or false, got 1
+scope(() => layers.GPTModel.forward([1], { cache: new GPTModel(config).newCache() })) // VALUE GPTModel.forward: cache should come from this model, got one of another
+scope(() => layers.GPTModel.forward([[1], [2]], { cache: layers.GPTModel.newCache() })) // SHAPE GPTModel.forward: ids should have 1 sequences (the cache's batchSize), got shape [2, 1]
+scope(() => layers.GPTModel.forward([1, 2], { cache: layers.GPTModel.newCache({ maxTokens: 1 }) })) // SHAPE GPTModel.forward: ids should end in at most 1 tokens (the cache has 0 of 1), got shape [2]
+scope(() => layers.GPTModel.forward([1], { cache: layers.GPTModel.newCache(), returnWeights: true })) // UNSUPPORTED Attention.forward: returnWeights should be false with a cache, which has no weights for earlier tokens, got true
+scope(() => layers.GPTModel.trfBlocks[0].attn.forward(of(1, 6), { cache: layers.GPTModel.newCache() })) // VALUE Attention.forward: cache should be passed on by its model's forward, got one outside of it
+scope(() => { const model = new GPTModel(config); return model.forward([1], { cache: model.newCache() }) }) // VALUE GPTModel.forward: cache should be used in evaluation mode; call eval() first, got training mode
+scope(() => { const model = new GPTModel(config).eval(); model.trfBlocks[0].attn.train(); return model.forward([1], { cache: model.newCache() }) }) // VALUE Attention.forward: cache should be used in evaluation mode; call eval() first, got training mode
+scope(() => new GPTModel(config).forward([1], { lastOnly: true })) // VALUE GPTModel.forward: lastOnly should be used in evaluation mode; call eval() first, got training mode
 layers.GPTModel.generate([1], 20) // TYPE GPTModel.generate: options should be a plain object, got 20; write { maxNewTokens: 20 }
+layers.GPTModel.generate([]) // SHAPE GPTModel.generate: ids should be one sequence of at least one token, [tokens] or [1, tokens], got shape [0]
+layers.GPTModel.generate(3) // SHAPE GPTModel.generate: ids should be one sequence of at least one token, [tokens] or [1, tokens], got shape []
+layers.GPTModel.generate([[1], [2]]) // SHAPE GPTModel.generate: ids should be one sequence of at least one token, [tokens] or [1, tokens], got shape [2, 1]
+layers.GPTModel.generate([[[1]]]) // SHAPE GPTModel.generate: ids should be one sequence of at least one token, [tokens] or [1, tokens], got shape [1, 1, 1]
+layers.GPTModel.generate([7]) // VALUE GPTModel.generate: ids[0] should be an integer from 0 to 6, got 7
+layers.GPTModel.generate('text') // TYPE GPTModel.generate: ids should be integers (a number, nested arrays, a typed array or a Tensor), got "text"
+layers.GPTModel.generate([1, 1, 1, 1]) // SHAPE GPTModel.generate: ids should have at most 3 tokens (contextLength), got 4
+layers.GPTModel.generate([1], { temperature: -1 }) // VALUE GPTModel.generate: temperature should be a finite float32 >= 0, got -1
+layers.GPTModel.generate([1], { temperature: NaN }) // VALUE GPTModel.generate: temperature should be a finite float32 >= 0, got NaN
+layers.GPTModel.generate([1], { temperature: '1' }) // TYPE GPTModel.generate: temperature should be a finite float32 >= 0, got "1"
+layers.GPTModel.generate([1], { maxNewTokens: 0 }) // VALUE GPTModel.generate: maxNewTokens should be a positive integer, got 0
+layers.GPTModel.generate([1, 1], { maxNewTokens: 3 }) // VALUE GPTModel.generate: maxNewTokens should be at most 2 without slidingWindow, as ids has 2 of at most 3 tokens (contextLength), got 3
+layers.GPTModel.generate([1], { topK: -1 }) // VALUE GPTModel.generate: topK should be an integer >= 0, where 0 is no limit, got -1
+layers.GPTModel.generate([1], { topK: 1.5 }) // VALUE GPTModel.generate: topK should be an integer >= 0, where 0 is no limit, got 1.5
+layers.GPTModel.generate([1], { topK: NaN }) // VALUE GPTModel.generate: topK should be an integer >= 0, where 0 is no limit, got NaN
+layers.GPTModel.generate([1], { topK: false }) // TYPE GPTModel.generate: topK should be an integer >= 0, where 0 is no limit, got false
+layers.GPTModel.generate([1], { topP: -1 }) // VALUE GPTModel.generate: topP should be a number from 0 to 1, got -1
+layers.GPTModel.generate([1], { topP: 1.1 }) // VALUE GPTModel.generate: topP should be a number from 0 to 1, got 1.1
+layers.GPTModel.generate([1], { signal: {} }) // TYPE GPTModel.generate: signal should be an AbortSignal, got an object
+layers.GPTModel.generate([1], { repetitionPenalty: 0 }) // VALUE GPTModel.generate: repetitionPenalty should be a finite number > 0, got 0
+layers.GPTModel.generate([1], { stopTokens: 3 }) // TYPE GPTModel.generate: stopTokens should be an array of tokens, got 3
+layers.GPTModel.generate([1], { stopTokens: [1, 7] }) // VALUE GPTModel.generate: stopTokens[1] should be an integer from 0 to 6, got 7
+layers.GPTModel.generate([1], { suppressTokens: [-1] }) // VALUE GPTModel.generate: suppressTokens[0] should be an integer from 0 to 6, got -1
+layers.GPTModel.generate([1], { slidingWindow: 0 }) // VALUE GPTModel.generate: slidingWindow should be an integer from 1 to 3 (contextLength), got 0
+layers.GPTModel.generate([1], { slidingWindow: 4 }) // VALUE GPTModel.generate: slidingWindow should be an integer from 1 to 3 (contextLength), got 4
+layers.GPTModel.generate([1], { cache: 1 }) // TYPE GPTModel.generate: cache should be a cache that model.newCache made, got 1
+scope(() => layers.GPTModel.generate([1], { cache: layers.GPTModel.newCache({ batchSize: 2 }) })) // SHAPE GPTModel.generate: cache should have batchSize 1, got 2
+scope(() => layers.GPTModel.generate([1, 1], { cache: layers.GPTModel.newCache({ maxTokens: 1 }) })) // SHAPE GPTModel.generate: ids should have at most 1 tokens (the cache has 0 of 1 (maxTokens)), got 2
+scope(() => layers.GPTModel.generate([1], { cache: layers.GPTModel.newCache({ maxTokens: 2 }), maxNewTokens: 3 })) // VALUE GPTModel.generate: maxNewTokens should be at most 2 without slidingWindow, as ids has 1 of at most 2 tokens (the cache has 0 of 2 (maxTokens)), got 3
+scope(() => layers.GPTModel.generate([1], { cache: layers.GPTModel.newCache({ maxTokens: 2 }), slidingWindow: 3 })) // VALUE GPTModel.generate: slidingWindow should be an integer from 1 to 2 (maxTokens), got 3
+layers.GPTModel.generate([1], { cache: closed }) // DISPOSED GPTModel.generate: cache should be live, got one that was disposed
+scope(() => new GPTModel(config).generate([1])) // VALUE GPTModel.generate: the model should be in evaluation mode; call eval() first, got training mode
+layers.GPTModel.generate([1], { suppressTokens: [0, 1, 2, 3, 4, 5, 6] }).next() // VALUE GPTModel.generate: suppressTokens should leave a token that can be drawn
+layers.GPTModel.generate([1], { suppressTokens: [0, 1, 2, 3, 4, 5, 6], temperature: 0 }).next() // VALUE GPTModel.generate: suppressTokens should leave a token that can be drawn
 GPTModel.fromPretrained(new Uint8Array(8), 'int8') // TYPE GPTModel.fromPretrained: options should be a plain object, got "int8"; write { dtype: "int8" }
 Reflect.set(leaf, 'grad', of(1)) // SHAPE grad: value should have shape [2], got [1]
 Reflect.set(leaf, 'grad', of(2, 2)) // SHAPE grad: value should have shape [2], got [2, 2]
@@ -254,6 +317,20 @@ linear(of(2, 5), of(3, 4)) // SHAPE linear: x should end in 4 (the weight's in),
 linear(of(2, 5), of(2, 5), of(2, 5)) // SHAPE linear: bias should have shape [2], got [2, 5]
 linear(of(2, 5), of(2, 5), { bias: true }) // TYPE linear: bias should be a Tensor, got an object
 linear(of(2, 5), layers.int8.weight) // DISPOSED linear: weight should be a live Tensor, got one that quantize has made int8: see int8Weight
+load({ build: 'avx' }) // VALUE load: build should be 'simd' or 'relaxed', got "avx"
+load({ build: 1 }) // TYPE load: build should be 'simd' or 'relaxed', got 1
+load({ int8Kernel: 'int4' }) // VALUE load: int8Kernel should be 'dot' or 'int16', got "int4"
+load({ threads: 0 }) // VALUE load: threads should be a positive integer, got 0
+load({ threads: 1.5 }) // VALUE load: threads should be a positive integer, got 1.5
+load({ threads: Infinity }) // VALUE load: threads should be a positive integer, got Infinity
+load({ threads: '2' }) // TYPE load: threads should be a positive integer, got "2"
+load({ maxMemory: 0 }) // VALUE load: maxMemory should be a number of MiB from 1 to 4096, got 0
+load({ maxMemory: NaN }) // VALUE load: maxMemory should be a number of MiB from 1 to 4096, got NaN
+load({ maxMemory: '64' }) // TYPE load: maxMemory should be a number of MiB from 1 to 4096, got "64"
+load({ module: new Uint8Array(8) }) // TYPE load: module should be a WebAssembly.Module, got a Uint8Array
+load({ worker: '/worker.js' }) // TYPE load: worker should be a function that returns a new Worker, got "/worker.js"
+load({ treads: 2 }) // VALUE load: options should be among threads, build, int8Kernel, maxMemory, module, worker, got "treads"
+load(null) // TYPE load: options should be a plain object, got null
 layers.Linear.forward(1) // TYPE Linear.forward: x should be a Tensor, got 1
 new Linear(2, 2, false) // TYPE Linear: options should be a plain object, got false; write { bias: false }
 layers.Linear.loadStateDict({ weight: of(1, 6) }) // VALUE Linear.loadStateDict: dict should have bias, got weight
@@ -364,6 +441,12 @@ record(of(2), leaf, () => [null]) // TYPE record: inputs should be an array of t
 record(of(2), [leaf], null) // TYPE record: gradients should be a function, got null
 record(of(2), [leaf], () => [null], [1]) // TYPE record: saved[0] should be a Tensor, got 1
 layers.ReLU.quantize(64) // TYPE ReLU.quantize: options should be a plain object, got 64; write { groupSize: 64 }
+layers.Linear.quantize({ groupSize: 0 }) // VALUE Linear.quantize: groupSize should be an even positive integer, or Infinity, got 0
+layers.Linear.quantize({ groupSize: -2 }) // VALUE Linear.quantize: groupSize should be an even positive integer, or Infinity, got -2
+layers.Linear.quantize({ groupSize: 3 }) // VALUE Linear.quantize: groupSize should be an even positive integer, or Infinity, got 3
+layers.Linear.quantize({ groupSize: 2.5 }) // VALUE Linear.quantize: groupSize should be an even positive integer, or Infinity, got 2.5
+layers.Linear.quantize({ groupSize: NaN }) // VALUE Linear.quantize: groupSize should be an even positive integer, or Infinity, got NaN
+layers.Linear.quantize({ groupSize: '64' }) // TYPE Linear.quantize: groupSize should be an even positive integer, or Infinity, got "64"
 of(0).reshape([0, 2 ** 29]) // MEMORY reshape: needs 2147483648 bytes for shape [0, 536870912], where 0 counts as 1, and a tensor may have 2147483520
 of(2, 5).reshape([3]) // SHAPE reshape: shape should hold 10 elements, got [3]
 of(2, 5).reshape(10) // TYPE reshape: shape should be an array of sizes, got 10
