@@ -123,17 +123,11 @@ GPT_INLINE v128_t one_plus_exp(v128_t x)
 
 GPT_INLINE v128_t sigmoid(v128_t x) { return wasm_f32x4_div(wasm_f32x4_splat(1.0f), one_plus_exp(x)); }
 
-int gpt_sigmoid(float *y, const float *x, size_t n, size_t part, size_t parts)
-{
-    return gpt_map(y, x, n, part, parts, sigmoid);
-}
+GPT_UNARY(gpt_sigmoid, sigmoid)
 
 GPT_INLINE v128_t silu(v128_t x) { return wasm_f32x4_div(x, one_plus_exp(x)); }
 
-int gpt_silu_forward(float *y, const float *x, size_t n, size_t part, size_t parts)
-{
-    return gpt_map(y, x, n, part, parts, silu);
-}
+GPT_UNARY(gpt_silu_forward, silu)
 
 GPT_INLINE v128_t silu_gradient(v128_t dy, v128_t x)
 {
@@ -142,10 +136,7 @@ GPT_INLINE v128_t silu_gradient(v128_t dy, v128_t x)
     return wasm_f32x4_mul(wasm_f32x4_mul(dy, s), slope);
 }
 
-int gpt_silu_backward(float *dx, const float *dy, const float *x, size_t n, size_t part, size_t parts)
-{
-    return gpt_map2(dx, dy, x, n, part, parts, silu_gradient);
-}
+GPT_GRADIENT(gpt_silu_backward, silu_gradient)
 
 int gpt_log(float *y, const float *x, size_t n, size_t part, size_t parts)
 {
@@ -170,10 +161,7 @@ GPT_INLINE v128_t tanh_f32x4(v128_t x)
     return wasm_v128_bitselect(x, y, wasm_f32x4_splat(-0.0f)); /* the sign of x */
 }
 
-int gpt_tanh(float *y, const float *x, size_t n, size_t part, size_t parts)
-{
-    return gpt_map(y, x, n, part, parts, tanh_f32x4);
-}
+GPT_UNARY(gpt_tanh, tanh_f32x4)
 
 /* c[0] + c[1]·x + ... + c[5]·x^5 */
 GPT_INLINE v128_t quintic(v128_t x, const float c[6])
@@ -199,10 +187,7 @@ GPT_INLINE v128_t erf_f32x4(v128_t x)
     return wasm_v128_bitselect(x, y, wasm_f32x4_splat(-0.0f)); /* the sign of x */
 }
 
-int gpt_erf(float *y, const float *x, size_t n, size_t part, size_t parts)
-{
-    return gpt_map(y, x, n, part, parts, erf_f32x4);
-}
+GPT_UNARY(gpt_erf, erf_f32x4)
 
 /* The largest whole exponent of the SIMD loop: in float64 the 8th power of a float32 does not overflow. */
 #define MOST_WHOLE 8.0f
@@ -278,10 +263,7 @@ int gpt_pow(float *y, const float *x, size_t n, float exponent, size_t part, siz
 
 GPT_INLINE v128_t absolute(v128_t x) { return wasm_f32x4_abs(x); }
 
-int gpt_abs(float *y, const float *x, size_t n, size_t part, size_t parts)
-{
-    return gpt_map(y, x, n, part, parts, absolute);
-}
+GPT_UNARY(gpt_abs, absolute)
 
 GPT_INLINE v128_t abs_gradient(v128_t dy, v128_t x)
 {
@@ -291,10 +273,7 @@ GPT_INLINE v128_t abs_gradient(v128_t dy, v128_t x)
     return wasm_f32x4_mul(dy, wasm_f32x4_sub(is_positive, is_negative));
 }
 
-int gpt_abs_backward(float *dx, const float *dy, const float *x, size_t n, size_t part, size_t parts)
-{
-    return gpt_map2(dx, dy, x, n, part, parts, abs_gradient);
-}
+GPT_GRADIENT(gpt_abs_backward, abs_gradient)
 
 int gpt_clamp(float *y, const float *x, size_t n, float low, float high, size_t part, size_t parts)
 {

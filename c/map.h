@@ -62,4 +62,16 @@ GPT_INLINE int gpt_map2(float *y, const float *a, const float *b, size_t n, size
     return GPT_OK;
 }
 
+/* Defines a function of gpt_layers.h: y = f(x), or dx = f(dy, x). */
+#define GPT_UNARY(function, f)                                                                               \
+    int function(float *y, const float *x, size_t n, size_t part, size_t parts)                              \
+    {                                                                                                        \
+        return gpt_map(y, x, n, part, parts, f);                                                             \
+    }
+#define GPT_GRADIENT(function, f)                                                                            \
+    int function(float *dx, const float *dy, const float *x, size_t n, size_t part, size_t parts)            \
+    {                                                                                                        \
+        return gpt_map2(dx, dy, x, n, part, parts, f);                                                       \
+    }
+
 #endif

@@ -16,10 +16,7 @@ void gpt_relu_forward_ref(float *y, const float *x, size_t n)
 /* pmax(x, 0) is `x < 0 ? 0 : x`, which keeps NaN and -0; max(x, 0) turns -0 into 0. */
 GPT_INLINE v128_t relu(v128_t x) { return wasm_f32x4_pmax(x, wasm_f32x4_splat(0.0f)); }
 
-int gpt_relu_forward(float *y, const float *x, size_t n, size_t part, size_t parts)
-{
-    return gpt_map(y, x, n, part, parts, relu);
-}
+GPT_UNARY(gpt_relu_forward, relu)
 
 void gpt_relu_backward_ref(float *dx, const float *dy, const float *x, size_t n)
 {
@@ -31,7 +28,4 @@ GPT_INLINE v128_t gradient(v128_t dy, v128_t x)
     return wasm_v128_andnot(dy, wasm_f32x4_le(x, wasm_f32x4_splat(0.0f)));
 }
 
-int gpt_relu_backward(float *dx, const float *dy, const float *x, size_t n, size_t part, size_t parts)
-{
-    return gpt_map2(dx, dy, x, n, part, parts, gradient);
-}
+GPT_GRADIENT(gpt_relu_backward, gradient)
