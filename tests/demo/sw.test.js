@@ -30,9 +30,9 @@ function start(answer, caches = new Set()) {
   const cache = {
     put: async (/** @type {Request | string} */ one, /** @type {Response} */ response) =>
       kept.set(addressOf(one).href, response),
-    match: async (/** @type {Request | string} */ one) => {
-      const { origin, pathname } = addressOf(one) // ignoreSearch
-      return kept.get(origin + pathname)?.clone()
+    match: async (/** @type {Request | string} */ one, /** @type {CacheQueryOptions} */ options = {}) => {
+      const { origin, pathname, href } = addressOf(one)
+      return kept.get(options.ignoreSearch ? origin + pathname : href)?.clone()
     },
   }
   const self = {
