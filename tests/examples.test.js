@@ -109,21 +109,8 @@ async function makeGpt2File() {
 for (const dtype of /** @type {const} */ (['float32', 'int8'])) {
   test(`gpt2.mjs writes what the package generates, with ${dtype} weights`, async () => {
     const file = await gpt2File()
-    const args = [
-      '--heads',
-      '4',
-      '--dtype',
-      dtype,
-      '--max-new-tokens',
-      '12',
-      '--seed',
-      '5',
-      '--temperature',
-      '0.9',
-      '--top-k',
-      '9',
-    ]
-    const { status, stdout, stderr } = gpt2(file, 'Once upon a time', ...args)
+    const args = `--heads 4 --dtype ${dtype} --max-new-tokens 12 --seed 5 --temperature 0.9 --top-k 9`
+    const { status, stdout, stderr } = gpt2(file, 'Once upon a time', ...args.split(' '))
     assert.equal(status, 0, stderr)
 
     const model = await gpt.GPTModel.fromPretrained(readFileSync(file), { dtype, config: { nHeads: 4 } })
@@ -142,17 +129,8 @@ for (const dtype of /** @type {const} */ (['float32', 'int8'])) {
 const noTerminal =
   spawnSync('script', ['--version']).status !== 0 && '`script`, which makes a terminal, is missing'
 test('gpt2.mjs shows in a terminal how much is loaded', { skip: noTerminal }, async () => {
-  const words = [
-    process.execPath,
-    join(root, 'web/examples/gpt2.mjs'),
-    await gpt2File(),
-    'Hello',
-    '--max-new-tokens',
-    '1',
-    '--heads',
-    '4',
-  ]
-  const command = words.map((word) => `'${word}'`).join(' ')
+  const paths = [process.execPath, join(root, 'web/examples/gpt2.mjs'), await gpt2File()]
+  const command = `${paths.map((path) => `'${path}'`).join(' ')} Hello --max-new-tokens 1 --heads 4`
   const { stdout } = spawnSync('script', ['-qec', command, '/dev/null'], { cwd: folder, encoding: 'utf8' })
   const lines = stdout.split('\r')
   assert.ok(

@@ -67,6 +67,9 @@ leaf.backward() // SHAPE backward: gradient should be given for a tensor of 2 nu
 total.backward() // VALUE backward: the tensor should require a gradient: be a parameter, or computed from one outside of noGrad
 normed.backward(of(6)) // SHAPE backward: gradient should have shape [3, 6], got [6]
 normed.backward([1]) // TYPE backward: gradient should be a Tensor, got [1]
+scope(() => leaf.sum().backward({ retain_graph: true })) // VALUE backward: options should be among retainGraph, got "retain_graph"
+scope(() => leaf.sum().backward({ retainGraph: 1 })) // TYPE backward: retainGraph should be true or false, got 1
+scope(() => leaf.sum().backward({}, {})) // TYPE backward: gradient should be a Tensor, got an object
 leaf.backward(of(2), true) // TYPE backward: options should be a plain object, got true; write { retainGraph: true }
 scope(() => record(ones([2]), [leaf], () => [of(2, 5)]).sum().backward()) // SHAPE backward: the gradient of inputs[0] should have shape [2], got [2, 5]
 scope(() => record(ones([2]), [leaf], () => []).sum().backward()) // SHAPE backward: gradients should return an array of 1, one for each input, got an array of 0
