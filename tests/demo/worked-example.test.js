@@ -297,36 +297,49 @@ test('the rows are the opening’s: a dot that is moved here is moved there, and
   await page.close()
 })
 
-test('on the slide and on the stretch the dots move to their places; with reduced motion they stand there', async () => {
+test('on the slide and on the stretch the dots move to their places; with reduced motion they stand there at once', async () => {
   const { page } = await site.open('', { at: 'worked-example', byFrames: true })
   /** The dots of sample 1's last row. */
   const dots = () =>
     page.$$eval(`${ROOT} svg .dot`, (all) => all.slice(-6).map((dot) => Number(dot.getAttribute('cx'))))
-  const outputs = await dots()
-  // From now on: the places of the dots in each frame, until they stand still.
+  // From now on: the places of the dots in each frame.
   await page.evaluate((root) => {
     /** @type {string[]} */
-    const frames = []
+    const seen = []
     const look = () => {
       const all = [...document.querySelectorAll(`${root} svg .dot`)]
-      frames.push(all.map((dot) => dot.getAttribute('cx')).join())
-      Object.assign(window, { places: new Set(frames).size, still: new Set(frames.slice(-20)).size === 1 })
+      seen.push(all.map((dot) => dot.getAttribute('cx')).join())
       requestAnimationFrame(look)
     }
     look()
+    Object.assign(window, { seen })
   }, ROOT)
-  await pressButton(page, 'Next →')
-  await page.waitForFunction('places > 10 && still')
-  const there = await dots()
-  const slid = there.map((x, i) => x - outputs[i])
-  for (const by of slid) near(by, slid[0], 0.1)
-  assert.ok(slid[0] < -10)
+  /** Goes on, and waits until the dots have moved and stand still. */
+  const moved = async () => {
+    await page.evaluate('seen.length = 0')
+    await pressButton(page, 'Next →')
+    await page.waitForFunction('new Set(seen).size > 10 && new Set(seen.slice(-20)).size === 1')
+    return dots()
+  }
+  const outputs = await dots()
+  const slid = await moved()
+  const by = slid.map((x, i) => x - outputs[i])
+  assert.ok(by[0] < -10)
+  for (const one of by) near(one, by[0], 0.1)
+  await pressButton(page, 'Next →') // the variance
+  const stretched = await moved()
+  const factor = (stretched[1] - stretched[0]) / (slid[1] - slid[0])
+  assert.ok(factor > 2)
+  stretched.forEach((x, i) => near(x - stretched[0], factor * (slid[i] - slid[0]), 0.2))
   await page.close()
-  const still = await openStill('worked-example.step=subtract')
-  const now = await still.page.$$eval(`${ROOT} svg .dot`, (all) =>
-    all.slice(-6).map((dot) => Number(dot.getAttribute('cx'))),
-  )
-  now.forEach((x, i) => near(x, there[i], 0.1))
+  const still = await openStill()
+  const now = await still.page.evaluate((root) => {
+    const next = document.querySelector(`${root} .next`)
+    if (next instanceof HTMLElement) next.click()
+    const all = [...document.querySelectorAll(`${root} svg .dot`)]
+    return all.slice(-6).map((dot) => Number(dot.getAttribute('cx')))
+  }, ROOT)
+  now.forEach((x, i) => near(x, slid[i], 0.1))
   await still.page.close()
 })
 
