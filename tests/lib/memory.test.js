@@ -105,6 +105,16 @@ test('many small tensors that nobody holds are freed, too', async () => {
   }
 })
 
+test('the state of an optimizer that nobody holds is freed, too', async () => {
+  gpt = await loadForTest({ maxMemory: 4 })
+  const x = gpt.parameter(gpt.ones([1000]))
+  x.grad = gpt.ones([1000])
+  for (let i = 0; i < 1500; i++) {
+    new gpt.AdamW([x]).step() // 8 kB: the heap holds 500 of them
+    await nextTask()
+  }
+})
+
 test('what a scope returns is freed when nobody holds it, and what is disposed by then is freed once', async () => {
   gpt = await loadForTest({ maxMemory: 4 })
   for (let i = 0; i < 3000; i++) {
@@ -344,6 +354,14 @@ test('an allocation among 20,000 holes neither searches nor moves all of them', 
   for (let i = 0; i < 1000; i++) memory.free(memory.allocate(64))
   for (let i = 0; i < 1000; i++) memory.allocate(16)
   assert.ok(touched < 22_000 * 600, `${touched / 22_000} blocks a call`)
+})
+
+test('a block that is allocated and freed again and again has no list of the others copied', (t) => {
+  const memory = new Memory(new WebAssembly.Memory({ initial: 1 }), 16, 65536)
+  for (let i = 0; i < 100; i++) memory.allocate(16)
+  const copies = t.mock.method(Map.prototype, Symbol.iterator)
+  for (let i = 0; i < 1000; i++) memory.free(memory.allocate(64))
+  assert.equal(copies.mock.callCount(), 0)
 })
 
 test('a message has only the numbers of `.data.slice()`, and the whole heap of `.data`', async () => {
