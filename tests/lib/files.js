@@ -163,7 +163,7 @@ a function: fetch // TYPE source should be a Blob, a File, a Response, a Readabl
 an empty object: {} // TYPE source should be a Blob, a File, a Response, a ReadableStream, an async iterable of bytes, a file handle of Node or Deno, or bytes, got an object
 a status of 404: new Response('not found', { status: 404 }) // NETWORK source should be a response with a status from 200 to 299, got 404
 a response without a body: new Response(null) // source should be a response with a body, got one without
-a response with HTML: new Response('<html>', { headers: { 'content-type': 'text/html' } }) // source should be a file, got a page of HTML: content-type "text/html"
+a response with HTML: new Response('<html>', { headers: { 'content-type': 'text/html; charset=utf-8' } }) // source should be a file, got a page of HTML: content-type "text/html; charset=utf-8"
 an index without a map: { index: {}, open: () => gpt2 } // source.index should have a weight_map, got an object
 one of two parts: { a: fileOf(entriesOf(gpt2).slice(0, 9)) } // source should have wte.weight or tok_emb.weight [vocabSize, embDim], got ...
 a part twice: { a: gpt2, c: fileOf(entriesOf(gpt2).slice(0, 9)) } // source should have trf_blocks.0.attn.c_attn.bias once, got ...
