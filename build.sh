@@ -340,7 +340,7 @@ case $command in
 build) prepare ;;
 demo) prepare; exec node web/demo/serve.js "$@" ;;
 test) run_tests "$@" ;;
-fuzz) prepare '' 'compiler simde fuzzer'; export_tools; exec node tests/fuzz/all.js "$@" ;;
+fuzz) prepare '' 'compiler simde fuzzer'; export_tools; exec node tests/fuzz/fuzz.js "$@" ;;
 coverage) prepare 'simde coverage'; export_tools; exec tests/coverage.sh ;;
 bench) prepare; newer_node; run_beside bench bench.js "$@" ;;
 compare) prepare; newer_node; exec node tests/bench/compare.js "$@" ;;

@@ -16,6 +16,7 @@ import { createHash } from 'node:crypto'
 import { GptLayersError } from 'gpt-layers'
 import { load } from '../lib/support.js'
 import { LAYERS, LOSSES, OPTIMIZERS, TENSOR_OPERATIONS } from '../layers.js'
+import { findingOf } from './find.js'
 import { Finding, Witness } from './witness.js'
 import { keptBy, partsOf, rangesOf } from './world.js'
 
@@ -333,4 +334,19 @@ export async function fuzz(seed, threads, isChosen = () => true) {
 /** Ends the threads. */
 export async function end() {
   for (const copy of copies.splice(0)) (await copy)?.gpt.dispose()
+}
+
+/** @type {import('./fuzz.js').Fuzzer} */
+export const fuzzer = {
+  unit: 'failed allocations',
+  /** Even seeds run with one thread, odd ones with two. */
+  async batch(seed) {
+    const { count, findings } = await fuzz(seed, 1 + (seed % 2))
+    return { count, finding: findings.length > 0 ? findings.join('\n') : null }
+  },
+  replay(input) {
+    const [name, sizes, threads] = JSON.parse(input)
+    return findingOf(check(name, sizes, threads))
+  },
+  end,
 }

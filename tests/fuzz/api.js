@@ -21,6 +21,7 @@ import * as gpt from 'gpt-layers'
 import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
 import { LAYERS, OPTIMIZERS, UNARY } from '../layers.js'
+import { find, findingOf } from './find.js'
 import { Mine, STRANGE } from './strange.js'
 import { Finding } from './witness.js'
 import { parametersOf, partsOf, rangesOf, tensorsOfCache, World } from './world.js'
@@ -930,20 +931,15 @@ export async function replay(run) {
   }
 }
 
-/**
- * Random runs.
- *
- * @param {number} seed
- * @param {number} count of runs
- * @returns {Promise<{ calls: number, finding: { message: string, run: Step[] } | null }>}
- */
-export async function fuzz(seed, count) {
-  let calls = 0
-  const property = fc.asyncProperty(runs, async (run) => {
-    calls += await replay(run)
-  })
-  const { failed, counterexample, errorInstance } = await fc.check(property, { seed, numRuns: count })
-  if (!failed) return { calls, finding: null }
-  const message = errorInstance instanceof Error ? errorInstance.message : String(errorInstance)
-  return { calls, finding: { message, run: counterexample?.[0] ?? [] } }
+/** Random runs. @param {number} seed @param {number} count of runs */
+export const fuzz = (seed, count) => find(runs, replay, seed, count)
+
+/** @type {import('./fuzz.js').Fuzzer} */
+export const fuzzer = {
+  unit: 'calls',
+  async batch(seed) {
+    const { count, finding } = await fuzz(seed, 100)
+    return { count, finding: finding && finding.message, input: JSON.stringify(finding?.input) }
+  },
+  replay: (input) => findingOf(replay(JSON.parse(input))),
 }

@@ -47,7 +47,7 @@ function finding(output) {
   const lines = output.split('\n')
   const first = lines.findIndex((line) => /^gpt_|runtime error|^==\d+==\s*ERROR/.test(line))
   const input = /Test unit written to (\S+)/.exec(output)?.[1]
-  const replay = input ? `\nreplay it: node tests/fuzz/kernels.fuzz.js --replay ${input}` : ''
+  const replay = input ? `\nreplay: node tests/fuzz/fuzz.js kernels --replay ${input}` : ''
   return lines.slice(Math.max(0, first)).slice(0, 30).join('\n') + replay
 }
 
@@ -88,4 +88,31 @@ export async function replay(program, inputs) {
   ])
   const count = Number(/^(\d+) kernel calls$/m.exec(output)?.[1] ?? 0)
   return { count, finding: passed && count > 0 ? null : finding(output) }
+}
+
+const INPUTS = 4000 // of a batch: about a million calls
+let batches = 0
+/** @type {ReturnType<typeof compile> | null} */
+let compiled = null
+
+/** @returns {Promise<string[]>} the programs */
+async function programs() {
+  const built = await (compiled ??= compile())
+  if ('programs' in built) return built.programs
+  console.log(`kernels: not run: ${built.reason}`)
+  process.exit(0)
+}
+
+/** @type {import('./fuzz.js').Fuzzer} */
+export const fuzzer = {
+  unit: 'kernel calls',
+  /** The builds in turn. */
+  async batch(seed) {
+    const all = await programs()
+    return fuzz(all[batches++ % all.length], seed, INPUTS)
+  },
+  async replay(input) {
+    const results = await Promise.all((await programs()).map((program) => replay(program, [input])))
+    return results.map(({ finding }) => finding).find((finding) => finding !== null) ?? null
+  },
 }

@@ -11,9 +11,8 @@
 /** @import { Gpt } from '../lib/support.js' */
 
 import fc from 'fast-check'
-import { GptLayersError } from 'gpt-layers'
 import { load } from '../lib/support.js'
-import { fuzzFiles } from './files.js'
+import { checkError, find, findingOf, OF_FILES } from './find.js'
 import { Finding, Witness } from './witness.js'
 
 /** A value of JSON in which an object may have a name twice: an object is a list of pairs. */
@@ -469,9 +468,8 @@ export class Reader {
       model.dispose()
       return text
     } catch (error) {
-      checkError(error)
       // A stream does not tell how many bytes it has.
-      return /** @type {GptLayersError} */ (error).message.replace(/got \d+ bytes.*|got more than.*/, '')
+      return checkError(error, OF_FILES, 1500).message.replace(/got \d+ bytes.*|got more than.*/, '')
     }
   }
 
@@ -485,10 +483,9 @@ export class Reader {
     try {
       tensors = gpt.loadSafetensors(file)
     } catch (error) {
-      checkError(error)
+      const refused = checkError(error, OF_FILES, 1500)
       witness.end([])
       if (witness.blocks.size !== count) throw new Finding(`${error} left blocks`)
-      const refused = /** @type {GptLayersError} */ (error)
       if (refused.code === 'MEMORY') return false
       const all = content && [...content.tensors.values()].flatMap(({ values }) => values).every(isExact)
       const integers =
@@ -530,7 +527,7 @@ export class Reader {
       gpt.scope(() => void layer.loadStateDict(gpt.loadSafetensors(file)))
       witness.end(own.map((tensor) => witness.rangeOf(/** @type {Tensor} */ (tensor))))
     } catch (error) {
-      checkError(error)
+      checkError(error, OF_FILES, 1500)
       witness.end([])
     }
     witness.endAll([])
@@ -557,19 +554,6 @@ export class Reader {
   }
 }
 
-const CODES = ['TYPE', 'VALUE', 'UNSUPPORTED', 'MEMORY', 'SHAPE']
-
-/** @param {unknown} error */
-function checkError(error) {
-  if (error instanceof Finding) throw error
-  if (!(error instanceof GptLayersError)) {
-    const text = error instanceof Error ? error.stack?.split('\n').slice(0, 5).join('\n') : String(error)
-    throw new Finding(`threw what is not a GptLayersError: ${text}`, { cause: error })
-  }
-  if (!CODES.includes(error.code)) throw new Finding(`threw ${error.code}: ${error.message}`)
-  if (error.message.length > 1500) throw new Finding(`threw a message of ${error.message.length} characters`)
-}
-
 /** @type {Promise<Reader> | null} */
 let reader = null
 
@@ -589,4 +573,23 @@ export async function check(drawn) {
 }
 
 /** Many files. @param {number} seed @param {number} count */
-export const fuzz = (seed, count) => fuzzFiles(files, check, seed, count)
+export const fuzz = (seed, count) => find(files, check, seed, count)
+
+const FILES = 2000
+
+/** @type {import('./fuzz.js').Fuzzer} */
+export const fuzzer = {
+  unit: 'files',
+  async batch(seed) {
+    const { finding } = await fuzz(seed, FILES)
+    if (finding === null) return { count: FILES, finding }
+    const { base, file, chunks } = finding.input
+    const input = [base, Buffer.from(file).toString('base64'), chunks].join(':')
+    return { count: FILES, finding: finding.message, input }
+  },
+  replay(input) {
+    const [base, file, chunks] = input.split(':')
+    const sizes = chunks.split(',').map(Number)
+    return findingOf(check({ base, file: Uint8Array.from(Buffer.from(file, 'base64')), chunks: sizes }))
+  },
+}

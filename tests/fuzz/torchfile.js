@@ -11,9 +11,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { inflateSync } from 'node:zlib'
 import fc from 'fast-check'
-import { GptLayersError } from 'gpt-layers'
 import { load } from '../lib/support.js'
-import { fuzzFiles } from './files.js'
+import { checkError, find, findingOf, OF_FILES } from './find.js'
 import { Finding, Witness } from './witness.js'
 
 const golden = new URL('../golden/', import.meta.url)
@@ -84,18 +83,13 @@ function edited(file, { kind, at, length, value, from }) {
   }
 }
 
-const CODES = ['TYPE', 'VALUE', 'UNSUPPORTED', 'MEMORY', 'SHAPE']
-
 /** @param {() => Promise<string>} read @returns {Promise<string>} what was read, or the error */
 async function outcome(read) {
   try {
     return await read()
   } catch (error) {
-    const text = error instanceof Error ? error.stack : String(error)
-    if (!(error instanceof GptLayersError)) throw new Finding(`threw what is no GptLayersError: ${text}`)
-    if (!CODES.includes(error.code)) throw new Finding(`threw ${error.code}: ${error.message}`)
-    if (error.message.length > 1500) throw new Finding(`a message of ${error.message.length} characters`)
-    return `${error.code}: ${error.message}`
+    const { code, message } = checkError(error, OF_FILES, 1500)
+    return `${code}: ${message}`
   }
 }
 
@@ -153,4 +147,16 @@ export async function check({ base, edits, chunks }) {
 }
 
 /** Many files. @param {number} seed @param {number} count */
-export const fuzz = (seed, count) => fuzzFiles(files, check, seed, count)
+export const fuzz = (seed, count) => find(files, check, seed, count)
+
+const FILES = 500
+
+/** @type {import('./fuzz.js').Fuzzer} */
+export const fuzzer = {
+  unit: 'files',
+  async batch(seed) {
+    const { finding } = await fuzz(seed, FILES)
+    return { count: FILES, finding: finding && finding.message, input: JSON.stringify(finding?.input) }
+  },
+  replay: (input) => findingOf(check(JSON.parse(input))),
+}

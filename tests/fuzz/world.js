@@ -4,12 +4,12 @@
 /** @import { Gpt } from '../lib/support.js' */
 /** @import { Range } from './witness.js' */
 
-import { GptLayersError } from 'gpt-layers'
 import { load } from '../lib/support.js'
+import { checkError } from './find.js'
 import { Mine, STRANGE } from './strange.js'
 import { Finding, Witness } from './witness.js'
 
-const CODES = new Set(['TYPE', 'SHAPE', 'VALUE', 'MEMORY', 'DISPOSED', 'UNSUPPORTED'])
+const CODES = ['TYPE', 'SHAPE', 'VALUE', 'MEMORY', 'DISPOSED', 'UNSUPPORTED']
 /**
  * Errors that may come in a run that has replaced parts of a layer. A layer that contains itself overflows
  * the stack. A kernel refuses a size or a number that was replaced.
@@ -305,19 +305,9 @@ export class World {
    */
   static checkError(error, tampered = false) {
     if (error instanceof Mine) return
-    if (error instanceof Finding) throw error
     if (tampered && (error instanceof TypeError || TAMPERED.test(String(error)))) return
     if (error instanceof TypeError && /has only a getter|without 'new'/.test(error.message)) return
-    if (!(error instanceof GptLayersError)) {
-      const text = error instanceof Error ? error.stack?.split('\n').slice(0, 6).join('\n') : String(error)
-      throw new Finding(`threw what is not a GptLayersError: ${text}`, { cause: error })
-    }
-    if (!CODES.has(error.code)) throw new Finding(`threw ${error.code}: ${error.message}`, { cause: error })
-    if (typeof error.message !== 'string' || (error.message.length > 1000 && !tampered)) {
-      throw new Finding(
-        `threw a message of ${error.message.length} characters: ${error.message.slice(0, 200)}`,
-      )
-    }
+    checkError(error, CODES, tampered ? Infinity : 1000)
   }
 
   /** @param {any} value */
