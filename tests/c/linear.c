@@ -99,24 +99,6 @@ static void init_draws_weight_then_bias(void)
     expect_close("the next draws", next, bias, OUT, 1e-7);
 }
 
-/* torch.manual_seed(123); x = torch.randn(2, 5); Sequential(Linear(5, 6), ReLU())(x) */
-static void notebook(void)
-{
-    static const float expected[12] = {0.2260f, 0.3470f, 0.0f, 0.2216f, 0.0f,    0.0f,
-                                       0.2133f, 0.2394f, 0.0f, 0.5198f, 0.3297f, 0.0f};
-    gpt_random random;
-    expect_status(gpt_random_seed(&random, 123), GPT_OK);
-    float *x = output("x", 10), *weight = output("weight", 30), *bias = output("bias", 6),
-          *y = output("y", 12);
-    expect_status(gpt_random_normal(x, &random, 10, 0.0, 1.0), GPT_OK);
-    expect_status(gpt_linear_init(weight, bias, &random, 5, 6), GPT_OK);
-    float *scratch = output("scratch", gpt_linear_scratch_size(2, 5));
-    expect_status(gpt_linear_forward(y, scratch, x, weight, bias, 2, 5, 6, 0, 1), GPT_OK);
-    expect_status(gpt_relu_forward(y, y, 12, 0, 1), GPT_OK);
-    /* half of the last printed digit */
-    expect_close("y", y, expected, 12, 0.5001e-4);
-}
-
 static void test_linear(void)
 {
     promise("linear, conv1d and their gradients of a small example are those computed by hand", known_values);
@@ -124,7 +106,6 @@ static void test_linear(void)
     promise("linear init fills the range -1/sqrt(in) ... 1/sqrt(in) and stays in it", init_stays_in_bounds);
     promise("linear init draws the weight before the bias, and nothing without a bias",
             init_draws_weight_then_bias);
-    promise("linear and relu after seed 123 print what the notebook prints", notebook);
 }
 
 SUITE("linear", test_linear)
