@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { spread, stack } from '../../build/demo/components/dots.js'
 import { layout, leaving } from '../../build/demo/components/rows.js'
+import { axisOf } from '../../build/demo/rows.svelte.js'
 import { scaleLinear, scaleLog, scaleWithin } from '../../build/demo/scales.js'
 import * as browser from './browser.js'
 
@@ -114,6 +115,13 @@ test('on a narrow figure the label has a line of its own where the statistics wo
     return new Set(layout([row], frame)[0].headlines).size
   }
   assert.deepEqual([lines(288), lines(340)], [2, 1])
+})
+
+test('one axis holds all numbers that are finite, and normalized rows', () => {
+  assert.deepEqual(axisOf([-1, NaN, 2.4]), [-2.5, 2.5])
+  assert.deepEqual(axisOf([-7.2, 0, Infinity]), [-7.5, 2.5])
+  assert.deepEqual(axisOf([1, 123]), [-2.5, 150])
+  assert.deepEqual(axisOf([-3.4e38, 3.4e38]), [-3.5e38, 3.5e38])
 })
 
 test('a value beyond the axis has an arrow at its end, to its side', () => {

@@ -26,12 +26,13 @@ const copied = (/** @type {Page} */ page) =>
   })
 
 test('the menu copies a whole iframe, which shows the figure in view; its address may say theme and size', async () => {
-  const { page } = await site.open('?example.first=1,0,0,0,0,0&story.off=all', SLIDE)
+  const { page } = await site.open('?example.first=1,0,0,0,0,0&story.off=all&batch-norm.batch=2', SLIDE)
   await copied(page)
   await openMenu(page)
   await choose(page, 'Copy to embed')
   const code = String(await page.evaluate('copied'))
   assert.match(code, /^<iframe src="(?:[^"&]|&amp;)+" width="1280" height="720" title="[^"]+"><\/iframe>$/)
+  assert.doesNotMatch(code, /batch-norm/, 'the state of another figure')
   await page.evaluate(
     (code) => document.body.replaceChildren(document.createRange().createContextualFragment(code)),
     code.replace('show=figure', 'show=figure&amp;theme=dark&amp;size=large'),
