@@ -106,6 +106,8 @@ test('an edit takes the mark away; it is kept, not run, after a reload; to forge
   assert.notEqual(first.text, recorded.attention[0].prints)
   assert.deepEqual([first.isSame, second.isSame], [false, true])
   assert.match(await page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? ''), /cell 2$/)
+  await press(page, 'Run cell 2') // as it came, but it prints other numbers now
+  assert.equal((await settle(page))[1].isSame, false)
   await get(page, 'header ::-p-text(Your changes are kept in this browser.)')
   await page.reload()
   const [again] = await settle(page)
@@ -125,7 +127,7 @@ test('names of a cell exist in the next, may be declared again, and the last val
     LOAD,
     declare,
     '({ sum: add(one), a: new A(), name, q })',
-    'const { zeros, tensor: t } = await import("gpt-layers")\nimport { ones as o } from \'gpt-layers\'\n;[zeros, t, o].map((f) => String(f === undefined))',
+    'q = 5\nconst { zeros, tensor: t } = await import("gpt-layers")\nimport { ones as o } from \'gpt-layers\'\n;[zeros, t, o].map((f) => String(f === undefined))',
     'for (const i of [1, 2]) console.log(i, [i], new Float32Array(2))\nawait new Promise((r) => setTimeout(r, 5))\ngpt.arange(3)',
     'new gpt.Sequential(new gpt.ReLU())',
   )
