@@ -119,7 +119,7 @@ export function checkInteger(
 }
 
 /** Throws where the argument or the option of this name must not have the value. */
-type Check = (name: string, value: unknown) => void
+export type Check = (name: string, value: unknown) => void
 type NumberCheck = (name: string, value: unknown) => asserts value is number
 
 /** The check of a number; see `checkNumber`. */

@@ -1,12 +1,15 @@
 import {
+  type Check,
   type SignalLike,
   checkArray,
   checkInteger,
-  checkNumber,
+  checkNonNegativeFloat32,
   checkOptions,
   checkProbability,
   checkSignal,
   checkSize,
+  isPlainObject,
+  number,
 } from '../check.ts'
 import { fail, withName } from '../errors.ts'
 import { type CacheOptions, KeyValueCache } from '../layers/kvcache.ts'
@@ -92,6 +95,37 @@ const DEFAULTS = {
 /** The options of `generate`, each with a value. */
 type Options = typeof DEFAULTS
 
+/** @returns a copy of the options */
+function resolve(options: unknown, model: LanguageModel): Options {
+  // `checkOptions` refuses what is no plain object.
+  const given = isPlainObject(options)
+    ? Object.fromEntries(Object.entries(options).filter(([, value]) => value !== null))
+    : options
+  const tokens: Check = (name, value) => {
+    checkArray(name, value, 'an array of tokens')
+    value.forEach((token, i) => checkInteger(`${name}[${i}]`, token, 0, model.vocabSize - 1))
+  }
+  const checked = checkOptions<Options>(given, DEFAULTS, {
+    maxNewTokens: checkSize,
+    temperature: checkNonNegativeFloat32,
+    topK: number(
+      'an integer >= 0, where 0 is no limit',
+      (n) => n === Infinity || (Number.isInteger(n) && n >= 0),
+    ),
+    topP: checkProbability,
+    repetitionPenalty: number('a finite number > 0', (n) => n > 0 && n < Infinity),
+    stopTokens: tokens,
+    suppressTokens: tokens,
+    cache: (_name, value) => {
+      const { batchSize } = KeyValueCache.check(value, model)
+      if (batchSize !== 1) throw fail('SHAPE', 'cache', 'have batchSize 1', batchSize)
+    },
+    signal: (_name, value) => checkSignal(value),
+  })
+  const { stopTokens, suppressTokens } = checked
+  return { ...checked, stopTokens: [...stopTokens], suppressTokens: [...suppressTokens] }
+}
+
 /**
  * Continues a text. All arguments are checked, and copied, before the first token is asked for.
  *
@@ -103,14 +137,8 @@ export function generate(
   options: GenerateOptions | undefined,
 ): Generator<GeneratedToken, void, undefined> {
   heap()
-  const own = Object.entries(checkOptions(options, DEFAULTS)).filter(([, value]) => value !== null)
-  const given: Options = { ...DEFAULTS, ...Object.fromEntries(own) }
-  const { vocabSize } = model
-  checkSampling(given)
-  given.stopTokens = checkTokens('stopTokens', given.stopTokens, vocabSize)
-  given.suppressTokens = checkTokens('suppressTokens', given.suppressTokens, vocabSize)
-  checkSignal(given.signal)
-  const { indices, shape } = checkIndices('ids', ids, vocabSize)
+  const given = resolve(options, model)
+  const { indices, shape } = checkIndices('ids', ids, model.vocabSize)
   if (indices.length === 0 || shape.length === 0 || shape.length > 2 || indices.length !== shape.at(-1)) {
     const expected = 'be one sequence of at least one token, [tokens] or [1, tokens]'
     throw fail('SHAPE', 'ids', expected, shape)
@@ -118,32 +146,8 @@ export function generate(
   if (model.training) {
     throw fail('VALUE', 'the model', 'be in evaluation mode; call eval() first', 'training mode')
   }
-  if (given.cache !== undefined) {
-    const { batchSize } = KeyValueCache.check(given.cache, model)
-    if (batchSize !== 1) throw fail('SHAPE', 'cache', 'have batchSize 1', batchSize)
-  }
-  given.maxNewTokens = checkRoom(model, indices.length, given)
-  return tokensOf(model, indices, given, given.cache?.tokens)
-}
-
-function checkSampling({ maxNewTokens, temperature, topK, topP, repetitionPenalty }: Options): void {
-  if (maxNewTokens !== Infinity) checkSize('maxNewTokens', maxNewTokens)
-  const isTemperature = (n: number) => n >= 0 && Math.fround(n) < Infinity
-  checkNumber('temperature', temperature, 'a finite float32 >= 0', isTemperature)
-  const isCount = (n: number) => n === Infinity || (Number.isInteger(n) && n >= 0)
-  checkNumber('topK', topK, 'an integer >= 0, where 0 is no limit', isCount)
-  checkProbability('topP', topP)
-  const isFactor = (n: number) => n > 0 && n < Infinity
-  checkNumber('repetitionPenalty', repetitionPenalty, 'a finite number > 0', isFactor)
-}
-
-/** @returns a copy */
-function checkTokens(name: string, tokens: readonly number[], vocabSize: number): readonly number[] {
-  checkArray(name, tokens, 'an array of tokens')
-  return tokens.map((token, i) => {
-    checkInteger(`${name}[${i}]`, token, 0, vocabSize - 1)
-    return token
-  })
+  const maxNewTokens = checkRoom(model, indices.length, given)
+  return tokensOf(model, indices, { ...given, maxNewTokens }, given.cache?.tokens)
 }
 
 /**

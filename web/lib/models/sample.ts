@@ -67,8 +67,9 @@ export function sampleToken(
   const count = topK < size ? topK + 1 : topP < 1 ? FIRST_LOOK : 0
   const best = largest(logits.data, Math.max(count, TOP))
   const blocks = softmax(logits, best[0] ?? 0, temperature || 1)
-  const sums = blocks.sum({ dim: 1 }).data
-  const probabilities = blocks.data
+  const blockSums = Tensor.empty([blocks.shape[0]])
+  run('gpt_sum', [blockSums, blocks, ...blocks.shape])
+  const [probabilities, sums] = [blocks.data, blockSums.data]
   if (!(probabilities[best[0]] > 0)) {
     const { data } = given
     if (data.some((logit) => logit > -Infinity) && data.every((logit) => logit < Infinity)) {
