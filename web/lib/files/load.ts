@@ -1,7 +1,6 @@
 // Tensors by name, from a file that is in memory.
 
-import type { TensorInfo } from './names.ts'
-import type { Reading, RowWriter, TensorFile } from './reading.ts'
+import type { Reading, TensorFile } from './reading.ts'
 import { checkCount, named } from '../check.ts'
 import { fail, GptLayersError, messageOf, withName } from '../errors.ts'
 import { scoped } from '../runtime/scope.ts'
@@ -27,11 +26,11 @@ import { readSafetensors } from './safetensors.ts'
 export const loadSafetensors = /* @__PURE__ */ named(
   'loadSafetensors',
   (bytes: Uint8Array | ArrayBuffer): Record<string, Tensor> => {
-    const input = new BytesInput(bytes)
-    const file = input.run(readSafetensors('bytes'))
-    if (input.length === file.byteLength) return newTensors(input, file)
-    const problem = `${input.length} bytes instead of ${file.byteLength}`
-    throw fail('VALUE', 'bytes', 'be a safetensors file', problem)
+    const { length } = checkBytes('bytes', bytes)
+    return newTensors(bytes, readSafetensors('bytes'), (file) => {
+      if (length === file.byteLength) return
+      throw fail('VALUE', 'bytes', 'be a safetensors file', `${length} bytes instead of ${file.byteLength}`)
+    })
   },
 )
 
@@ -50,9 +49,9 @@ export const loadSafetensors = /* @__PURE__ */ named(
 export async function loadTorch(bytes: Uint8Array | ArrayBuffer): Promise<Record<string, Tensor>> {
   try {
     checkCount(arguments, 1)
-    const input = new BytesInput(bytes)
+    checkBytes('bytes', bytes)
     const { readTorchTensors } = await importTorchReader()
-    return newTensors(input, input.run(readTorchTensors('bytes')))
+    return newTensors(bytes, readTorchTensors('bytes'))
   } catch (error) {
     throw withName(error, 'loadTorch')
   }
@@ -67,41 +66,38 @@ export const importTorchReader = () =>
     throw new GptLayersError('NETWORK', `${message}. Reload the page once the network is back`, { cause })
   })
 
-/** Reads a file that is in memory. */
-class BytesInput {
-  #bytes
-  /** The next byte. */
-  at = 0
-
-  constructor(bytes: unknown) {
-    this.#bytes = checkBytes('bytes', bytes)
-  }
-
-  get length(): number {
-    return this.#bytes.length
-  }
-
-  run<T>(reading: Reading<T>): T {
+/**
+ * All tensors of a file that is in memory.
+ *
+ * @param check called before there are any
+ */
+function newTensors(
+  bytes: unknown,
+  reading: Reading<TensorFile>,
+  check?: (file: TensorFile) => void,
+): Record<string, Tensor> {
+  const all = checkBytes('bytes', bytes)
+  let at = 0
+  function run<T>(reading: Reading<T>): T {
     let step = reading.next()
     while (!step.done) {
-      const bytes = this.#bytes.subarray(this.at, this.at + step.value)
-      this.at += bytes.length
-      step = reading.next(bytes)
+      const part = all.subarray(at, at + step.value)
+      at += part.length
+      step = reading.next(part)
     }
     return step.value
   }
-}
-
-/** All tensors of a file that is in memory. */
-function newTensors(input: BytesInput, file: TensorFile): Record<string, Tensor> {
+  const file = run(reading)
+  check?.(file)
   return scoped(() => {
     const tensors = new Map(file.tensors.map((info) => [info, Tensor.empty(info.shape)]))
-    const writerOf = (info: TensorInfo): RowWriter => ({
-      alignment: 1,
-      takesInt8: false,
-      write: (values, first, rows) => tensors.get(info)?.data.set(values, (first * values.length) / rows),
-    })
-    input.run(file.read(writerOf))
+    run(
+      file.read((info) => ({
+        alignment: 1,
+        takesInt8: false,
+        write: (values, first, rows) => tensors.get(info)?.data.set(values, (first * values.length) / rows),
+      })),
+    )
     return Object.fromEntries([...tensors].map(([{ name }, tensor]) => [name, tensor]))
   })
 }

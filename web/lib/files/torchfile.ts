@@ -56,7 +56,7 @@ export function* readTorchTensors(what: string): Reading<TensorFile> {
 }
 
 const fileOf = (archive: Archive, views: readonly Named[], stated: Record<string, unknown>): TensorFile => ({
-  tensors: views.map(({ info }) => info),
+  tensors: [...views],
   stated,
   byteLength: archive.byteLength,
   read: (writerOf) => readStorages(archive, views, writerOf),
@@ -82,17 +82,13 @@ function fieldsOf(value: unknown): Record<string, unknown> {
 }
 
 /** A tensor of the file under its name. */
-interface Named {
-  info: TensorInfo
+interface Named extends TensorInfo {
   view: TensorView
 }
 
 function named(name: string, view: TensorView): Named {
   const { storage, offset, shape, strides } = view
-  return {
-    info: { name, dtype: storage.dtype, shape, values: [storage.id, offset, ...strides].join() },
-    view,
-  }
+  return { name, dtype: storage.dtype, shape, values: [storage.id, offset, ...strides].join(), view }
 }
 
 /** The tensors of a model's dict. */
@@ -174,9 +170,9 @@ function tensorsIn(cursor: Cursor, root: unknown): Named[] {
   walk('', root)
   if (found.length === 0) throw cursor.damaged(`${words(other)} without tensors`)
   const names = new Set()
-  for (const { info } of found) {
-    if (names.has(info.name)) throw cursor.damaged(`two tensors with the name ${describe(info.name)}`)
-    names.add(info.name)
+  for (const { name } of found) {
+    if (names.has(name)) throw cursor.damaged(`two tensors with the name ${describe(name)}`)
+    names.add(name)
   }
   return found
 }
@@ -351,20 +347,21 @@ function* readStorage(
   views: readonly Named[],
   writerOf: (info: TensorInfo) => RowWriter | null,
 ): Reading<void> {
-  const used = views.flatMap(({ info, view }) => {
-    const writer = writerOf(info)
-    return writer ? [{ info, view, writer }] : []
+  const used = views.flatMap((tensor) => {
+    const writer = writerOf(tensor)
+    return writer ? [{ tensor, writer }] : []
   })
   const size = sizeOf(storage)
   if (used.length === 0) return yield* cursor.skip(size)
-  const [{ info, view, writer }] = used
-  if (used.length === 1 && view.isWhole) return yield* readRows(info, writer, cursor)
+  const [{ tensor, writer }] = used
+  if (used.length === 1 && tensor.view.isWhole) return yield* readRows(tensor, writer, cursor)
   const bytes = newBytes(size)
   for (let at = 0; at < size; at += PART) bytes.set(yield* cursor.read(Math.min(PART, size - at)), at)
   let floats: Float32Array | undefined
-  for (const { view, writer } of used) {
+  for (const { tensor, writer } of used) {
+    const { view } = tensor
     const isInt8 = writer.takesInt8 && storage.dtype === 'I8'
-    const values = isInt8 ? toInt8(bytes) : (floats ??= toFloat32(info.name, storage.dtype, bytes))
+    const values = isInt8 ? toInt8(bytes) : (floats ??= toFloat32(tensor.name, storage.dtype, bytes))
     const [rows, cols] = asMatrix(view.shape)
     if (rows * cols > 0) writer.write(view.isWhole ? values : elementsOf(view, values), 0, rows)
   }
