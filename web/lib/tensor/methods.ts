@@ -22,12 +22,15 @@ declare module './tensor.ts' {
   interface Tensor extends Methods {}
 }
 
+/** Methods that our own code alone calls, at each step: they throw no error that needs a name. */
+const INTERNAL = ['changed', 'freeGradient', 'hold', 'letGo', 'pointerTo', 'receiveGradient', 'step']
+
 /**
  * Names the operations and gives Tensor its methods. `load` does it: importing the package does nothing, and there is
  * no tensor before.
  */
 export function defineMethods(): void {
-  nameMethods(Tensor, named)
+  nameMethods(Tensor, (name, method) => (INTERNAL.includes(name) ? method : named(name, method)))
   for (const [name, operation] of Object.entries(operations)) {
     const { method, setName } = operation as unknown as Operation<unknown>
     setName(name)
