@@ -49,7 +49,8 @@ const DEFAULTS: Defaults = { dim: [], keepdim: false }
 export const sum = /* @__PURE__ */ operation((x: Tensor, options?: Reduction): Tensor => {
   const along = checkReduction(x, options)
   const { shape } = x
-  return record(reduceWith('gpt_sum', x, along), [x], (dy) => [spread(dy, shape, along)], [])
+  const y = reduceWith('gpt_sum', x, along)
+  return record(y, [x], (dy) => [repeat(dy.reshape(along.kept), shape)], [])
 }, 'dim keepdim')
 
 /**
@@ -60,9 +61,9 @@ export const sum = /* @__PURE__ */ operation((x: Tensor, options?: Reduction): T
  */
 export const mean = /* @__PURE__ */ operation((x: Tensor, options?: Reduction): Tensor => {
   const along = checkReduction(x, options)
+  const { shape } = x
   const y = reduceWith('gpt_mean', x, along)
-  const { shape, size } = x
-  return record(y, [x], (dy) => [spread(dy.div(size / y.size), shape, along)], [])
+  return record(y, [x], (dy) => [repeat(dy.div(along.count).reshape(along.kept), shape)], [])
 }, 'dim keepdim')
 
 /**
@@ -104,12 +105,12 @@ function varianceOf(
   }
   const along = checkReduction(x, reduction)
   const y = reduceWith('gpt_var', x, along, correction === 1)
-  const n = x.size / y.size
-  const divisor = Math.max(0, n - correction)
-  if (correction !== 0 && correction !== 1) y.data.set(y.data.map((value) => (value * n) / divisor))
+  const divisor = Math.max(0, along.count - correction)
+  if (correction !== 0 && correction !== 1)
+    y.data.set(y.data.map((value) => (value * along.count) / divisor))
   const gradient = (dy: Tensor) => {
     const deviations = x.sub(x.mean({ dim: along.axes, keepdim: true }))
-    return deviations.mul(dy.mul(2 / divisor).reshape(keptShape(x.shape, along.axes)))
+    return deviations.mul(dy.mul(2 / divisor).reshape(along.kept))
   }
   return { y, gradient }
 }
@@ -156,7 +157,7 @@ export const norm = /* @__PURE__ */ operation((x: Tensor, options?: Reduction): 
   const y = reduceRows(x, along, (row) => Math.sqrt(row.reduce((sum, value) => sum + value * value, 0)))
   const backward = (dy: Tensor) => {
     const scale = dy.div(y).maskedFill(y.eq(0), 0)
-    return [x.mul(scale.reshape(keptShape(x.shape, along.axes)))]
+    return [x.mul(scale.reshape(along.kept))]
   }
   return record(y, [x], backward, [x, y])
 })
@@ -175,10 +176,7 @@ export const logsumexp = /* @__PURE__ */ operation((x: Tensor, options?: Reducti
     const sum = row.reduce((sum, value) => sum + Math.exp(value - largest), 0)
     return Math.abs(largest) === Infinity ? largest : largest + Math.log(sum)
   })
-  const backward = (dy: Tensor) => {
-    const [kept, given] = [y, dy].map((one) => one.reshape(keptShape(x.shape, along.axes)))
-    return [x.sub(kept).exp().mul(given)]
-  }
+  const backward = (dy: Tensor) => [x.sub(y.reshape(along.kept)).exp().mul(dy.reshape(along.kept))]
   return record(y, [x], backward, [x, y])
 })
 
@@ -247,18 +245,14 @@ export const argmin: ArgExtremeFunction = /* @__PURE__ */ extremal(argExtreme, '
 /** y = x at the index, or, without `dim`, the largest of all elements. */
 function extreme(which: Extreme, x: Tensor, options?: AxisReduction): Tensor | Extremes {
   const along = checkOne(x, options)
-  if (along.isAll) return extremeOfAll(which, x, along)
-  const { axes } = along
-  const indices = indicesOf(which, x, along)
-  const kept = keptShape(x.shape, axes)
-  return { values: pick(x, axes[0] ?? 0, indices.data.slice(), kept, indices.shape), indices }
+  if (along.isAll) return extremeOfAll(x, indicesOf(which, x, along)[0])
+  const indices = indexTensor(which, x, along)
+  return { values: pick(x, along.axes[0] ?? 0, indices.data.slice(), along.kept, along.shape), indices }
 }
 
-/** The gradient is divided equally among all elements that equal y, as in PyTorch. */
-function extremeOfAll(which: Extreme, x: Tensor, along: AlongOne): Tensor {
-  const y = wordsOf(which, x, along)
-  const value = x.data[heap().words(y.byteOffset, 1)[0]]
-  y.data[0] = value
+/** The gradient is divided equally among all elements that equal the one at the index, as in PyTorch. */
+function extremeOfAll(x: Tensor, index: number): Tensor {
+  const value = x.data[index]
   const { shape } = x
   const backward = (dy: Tensor) => {
     const isEqual = (one: number) => Object.is(one, value) || one === value
@@ -267,49 +261,60 @@ function extremeOfAll(which: Extreme, x: Tensor, along: AlongOne): Tensor {
     dx.data.set(x.data.map((one) => (isEqual(one) ? share : 0)))
     return [dx]
   }
-  return record(y, [x], backward, [x])
+  return record(Tensor.full([], value), [x], backward, [x])
 }
 
 /** Without options a number. */
 function argExtreme(which: Extreme, x: Tensor, options?: AxisReduction): Tensor | number {
   const along = checkOne(x, options)
-  if (options !== undefined) return indicesOf(which, x, along)
-  const index = wordsOf(which, x, along)
-  const [found] = heap().words(index.byteOffset, 1)
-  index.dispose()
-  return found
+  return options === undefined ? indicesOf(which, x, along)[0] : indexTensor(which, x, along)
+}
+
+function indexTensor(which: Extreme, x: Tensor, along: AlongOne): Tensor {
+  checkIndexed(along.count, x.shape)
+  const indices = indicesOf(which, x, along)
+  const tensor = Tensor.empty(along.shape)
+  tensor.data.set(indices)
+  return tensor
 }
 
 /** @returns the indices of the largest or smallest elements. NaN is both; otherwise the first counts */
-function indicesOf(which: Extreme, x: Tensor, along: AlongOne): Tensor {
-  checkIndexed(sizeAlong(x, along), x.shape)
-  const indices = wordsOf(which, x, along)
-  indices.data.set(heap().words(indices.byteOffset, indices.size))
-  return indices
-}
-
-/** @returns as `indicesOf`, but the memory holds int32 values */
-function wordsOf(which: Extreme, x: Tensor, along: AlongOne): Tensor {
-  if (sizeAlong(x, along) === 0) {
+function indicesOf(which: Extreme, x: Tensor, along: AlongOne): Int32Array {
+  if (along.count === 0) {
     throw fail('SHAPE', 'the tensor', `have elements${along.isAll ? '' : ' along dim'}`, x.shape)
   }
-  // The smallest is the largest of -x.
-  return temporary(() =>
-    reduce(which === 'largest' ? x : x.detach().neg(), along, (result, matrix, rows, cols) =>
+  return temporary(() => {
+    // The smallest is the largest of -x.
+    const of = which === 'largest' ? x : x.detach().neg()
+    const found = reduce(of, along, (result, matrix, rows, cols) =>
       run('gpt_max', [null, result, matrix, rows, cols]),
-    ),
-  )
+    )
+    return heap().words(found.byteOffset, found.size).slice()
+  })
 }
 
-/** The axes, checked: ascending, none for a tensor of shape []. */
+/** The axes that a reduction goes along. */
 interface Along {
+  /** ascending; none for a tensor of shape [] */
   axes: readonly number[]
-  keepdim: boolean
+  /** the input's shape, where these axes have size 1 */
+  kept: readonly number[]
+  /** the result's shape */
+  shape: readonly number[]
+  /** how many elements become one */
+  count: number
 }
 
-interface AlongOne extends Along {
-  isAll: boolean
+function checkReduction(x: Tensor, options: Reduction | undefined, defaults: Defaults = DEFAULTS): Along {
+  const { dim, keepdim } = checkOptions(options, defaults)
+  const axes = checkAxes('dim', dim, x.shape.length)
+  const kept = x.shape.map((size, axis) => (axes.includes(axis) ? 1 : size))
+  const shape = keepdim ? kept : x.shape.filter((_, axis) => !axes.includes(axis))
+  return { axes, kept, shape, count: sizeOf(axes.map((axis) => x.shape[axis])) }
 }
+
+/** Along one axis, or all of them. */
+type AlongOne = Along & { isAll: boolean }
 
 function checkOne(x: Tensor, options: AxisReduction | undefined): AlongOne {
   const given = checkOptions<AxisReduction>(options, { ...DEFAULTS, dim: undefined })
@@ -318,37 +323,18 @@ function checkOne(x: Tensor, options: AxisReduction | undefined): AlongOne {
   return { ...checkReduction(x, given), isAll: dim === undefined }
 }
 
-function checkReduction(x: Tensor, options: Reduction | undefined, defaults: Defaults = DEFAULTS): Along {
-  const { dim, keepdim } = checkOptions(options, defaults)
-  return { axes: checkAxes('dim', dim, x.shape.length), keepdim }
-}
-
-const sizeAlong = (x: Tensor, { axes }: Along): number => sizeOf(axes.map((axis) => x.shape[axis]))
-
-/** @returns the shape after a reduction with keepdim */
-const keptShape = (shape: readonly number[], axes: readonly number[]): number[] =>
-  shape.map((size, axis) => (axes.includes(axis) ? 1 : size))
-
-const resultShape = (shape: readonly number[], { axes, keepdim }: Along): number[] =>
-  keepdim ? keptShape(shape, axes) : shape.filter((_, axis) => !axes.includes(axis))
-
-/** @returns dy, repeated along the axes of `shape` that were reduced */
-const spread = (dy: Tensor, shape: readonly number[], { axes }: Along): Tensor =>
-  repeat(dy.reshape(keptShape(shape, axes)), shape)
-
 type RowKernel = (result: Tensor, matrix: Tensor, rows: number, cols: number) => void
 
 /** @param rest the kernel's arguments after the sizes */
 const reduceWith = (kernel: FunctionName, x: Tensor, along: Along, ...rest: boolean[]): Tensor =>
   reduce(x, along, (result, matrix, rows, cols) => run(kernel, [result, matrix, rows, cols, ...rest]))
 
-function reduce(x: Tensor, along: Along, kernel: RowKernel): Tensor {
-  return temporary(() => {
-    const result = Tensor.empty(resultShape(x.shape, along))
-    kernel(result, withLast(x, along.axes), result.size, sizeAlong(x, along))
+const reduce = (x: Tensor, { axes, shape, count }: Along, kernel: RowKernel): Tensor =>
+  temporary(() => {
+    const result = Tensor.empty(shape)
+    kernel(result, withLast(x, axes), result.size, count)
     return result
   })
-}
 
 /** Reduces axes with a function of the elements that become one, in float64. */
 const reduceRows = (x: Tensor, along: Along, ofRow: (row: Float32Array) => number): Tensor =>
