@@ -106,8 +106,7 @@ function varianceOf(
   const along = checkReduction(x, reduction)
   const y = reduceWith('gpt_var', x, along, correction === 1)
   const divisor = Math.max(0, along.count - correction)
-  if (correction !== 0 && correction !== 1)
-    y.data.set(y.data.map((value) => (value * along.count) / divisor))
+  if (correction !== 0 && correction !== 1) y.data.set(y.data.map((value) => (value * along.count) / divisor))
   const gradient = (dy: Tensor) => {
     const deviations = x.sub(x.mean({ dim: along.axes, keepdim: true }))
     return deviations.mul(dy.mul(2 / divisor).reshape(along.kept))
