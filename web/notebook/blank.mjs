@@ -6,7 +6,7 @@ globalThis.openFile ??= async () => (await import('node:fs')).readFileSync(proce
 // %% [markdown]
 // # A blank notebook
 // Write a cell and press **Shift+Enter**. `gpt.` lists what there is; hold the pointer over a name to see what it
-// means.
+// means. Coming from PyTorch: `layer.forward(x)`, `x.matmul(y)`, `{ dim: -1 }`, `gpt.zeros([2, 3])`.
 
 // %%
 import * as gpt from 'gpt-layers'

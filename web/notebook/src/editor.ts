@@ -1,12 +1,6 @@
 // The editor of a cell: CodeMirror, with the names of the package and those of other cells.
 
-import {
-  autocompletion,
-  closeBrackets,
-  closeBracketsKeymap,
-  completionKeymap,
-  type CompletionContext,
-} from '@codemirror/autocomplete'
+import { autocompletion, type CompletionContext } from '@codemirror/autocomplete'
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands'
 import { javascript, javascriptLanguage, localCompletionSource } from '@codemirror/lang-javascript'
 import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language'
@@ -134,21 +128,14 @@ export function createEditor({ parent, text, label, change, run, others }: Optio
         javascript(),
         javascriptLanguage.data.of({ autocomplete: complete(others) }),
         javascriptLanguage.data.of({ autocomplete: localCompletionSource }),
-        autocompletion(),
+        autocompletion({ selectOnOpen: false }), // Enter ends the line, as somebody who copies code expects
         history(),
         indentOnInput(),
         bracketMatching(),
-        closeBrackets(),
         hover,
         syntaxHighlighting(colors),
         theme,
-        keymap.of([
-          ...closeBracketsKeymap,
-          ...completionKeymap,
-          ...historyKeymap,
-          ...defaultKeymap,
-          indentWithTab,
-        ]),
+        keymap.of([...historyKeymap, ...defaultKeymap, indentWithTab]),
       ],
     }),
   })
