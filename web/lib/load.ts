@@ -204,7 +204,6 @@ async function prepare(
   return { exports, build: actual, int8Kernel: int8Kernel ?? fastest, memory, pool }
 }
 
-/** Whether a module is a build for threads. */
 function importsMemory(module: WebAssembly.Module): boolean {
   const [memory, ...rest] = WebAssembly.Module.imports(module)
   return rest.length === 0 && memory?.module === 'env' && memory.name === 'memory' && memory.kind === 'memory'

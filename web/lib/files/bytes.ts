@@ -170,7 +170,6 @@ function sourceOf(source: unknown): Source {
   throw wrongSource(source)
 }
 
-/** Whether a value has the methods of a T. */
 const has = <T extends object>(value: object, ...methods: (keyof T)[]): value is T =>
   methods.every((name) => typeof Reflect.get(value, name) === 'function')
 
@@ -271,7 +270,6 @@ function fromIterable(source: AsyncIterable<unknown>): Source {
   )
 }
 
-/** The most empty chunks in a row. */
 const MAX_EMPTY = 1000
 
 function fromChunks(
@@ -301,7 +299,6 @@ function fromChunks(
   }
 }
 
-/** @throws {GptLayersError} code */
 async function readable<T>(code: 'NETWORK' | 'VALUE', read: () => Promise<T>): Promise<T> {
   try {
     return await read()

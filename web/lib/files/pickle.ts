@@ -184,7 +184,6 @@ const INSTRUCTIONS: Readonly<Record<string, Instruction>> = {
 /** The bytes of instructions of protocol 0 that are not read. */
 const OLD = 'FPSVdgilp'
 
-/** The machine that a pickle is a program for. */
 export class Pickle {
   #cursor
   #stack: unknown[] = []

@@ -46,7 +46,6 @@ import {
 /** What the header has under this name is no tensor. */
 const METADATA_NAME = '__metadata__'
 
-/** The bytes of the header's length. */
 const LENGTH_BYTES = 8
 
 /** The first bytes of a file, which tell what it is. */
@@ -89,7 +88,6 @@ export function encode(given: readonly Written[], metadata: Record<string, strin
 
 const compare = (a: string, b: string) => Number(a > b) - Number(a < b)
 
-/** A tensor to be written. */
 export interface Written {
   name: string
   dtype: 'F32' | 'F16' | 'I8' | 'BOOL'

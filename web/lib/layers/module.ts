@@ -21,9 +21,8 @@ import { snakeCase } from '../tensor/pyformat.ts'
 import { addKeeper, registerKeeper, withUserScopes } from '../runtime/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { type LoadedKeys, copyDict } from '../files/copy.ts'
-import type { Matrices, Matrix } from '../files/matrix.ts'
+import { type Matrices, type Matrix, matricesOf } from '../files/matrix.ts'
 import { printLayer } from './print.ts'
-import { int8Matrices } from './quantize.ts'
 
 /**
  * The second argument of `forward`: options of one call. Sequential gives it to every layer, GPTModel to its
@@ -332,7 +331,7 @@ export class Module {
 
   /** Those of a layer and of all layers inside. @internal */
   static int8Matrices(root: Module): Matrices {
-    return int8Matrices(namedModules(root))
+    return matricesOf(namedModules(root))
   }
 
   /** Frees the parameters' gradients: `.grad` is null again, as after PyTorch's zero_grad. */

@@ -41,6 +41,14 @@ export interface PretrainedOptions {
   signal?: SignalLike
 }
 
+const DEFAULTS: PretrainedOptions & { dtype: 'float32' | 'int8'; strict: boolean } = {
+  dtype: 'float32',
+  config: {},
+  strict: true,
+  onProgress: undefined,
+  signal: undefined,
+}
+
 /** How often progress is told. */
 const REPORTS = 100
 
@@ -60,7 +68,11 @@ export async function loadPretrained<M extends Module & { ignored: readonly stri
   let model: M | null = null
   try {
     opening = openSources(source)
-    const { dtype, config, strict, onProgress, signal } = checkLoadOptions(options)
+    const { dtype, config, strict, onProgress, signal } = checkOptions(options, DEFAULTS, {
+      dtype: oneOf('float32', 'int8'),
+      onProgress: checkFunction,
+      signal: (_name, value) => checkSignal(value),
+    })
     const memory = heap()
     const inputs = await orAborted(Promise.all(opening), signal)
     let [loaded, total, told] = [0, Infinity, 0]
@@ -120,19 +132,4 @@ async function readerFor(input: BufferedReader): Promise<Reading<TensorFile>> {
   if (!ZIP.every((byte, i) => prefix[i] === byte)) return readSafetensors('source')
   const { readTorchModel } = await importTorchReader()
   return readTorchModel('source')
-}
-
-function checkLoadOptions(options: PretrainedOptions | undefined) {
-  const defaults: PretrainedOptions & { dtype: 'float32' | 'int8'; strict: boolean } = {
-    dtype: 'float32',
-    config: {},
-    strict: true,
-    onProgress: undefined,
-    signal: undefined,
-  }
-  return checkOptions(options, defaults, {
-    dtype: oneOf('float32', 'int8'),
-    onProgress: checkFunction,
-    signal: (_name, value) => checkSignal(value),
-  })
 }

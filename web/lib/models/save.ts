@@ -42,12 +42,7 @@ export const saveSafetensors = /* @__PURE__ */ named(
     const { names, dtype = 'float32' } = checkOptions(options, defaults, checks)
     const isGPT = dictOrModule instanceof GPTModel
     if (isGPT && (names ?? (isInt8(dictOrModule) ? 'ours' : 'gpt2')) !== 'ours')
-      return encodeFor(
-        names === 'book' ? 'book' : 'gpt2',
-        dictOrModule,
-        hyperparametersOf(dictOrModule),
-        dtype,
-      )
+      return encodeFor(names === 'book' ? 'book' : 'gpt2', dictOrModule, dtype)
     if (names === 'gpt2' || names === 'book') {
       const got = dictOrModule instanceof Module ? 'a layer that is no GPTModel' : 'tensors by name'
       throw fail('VALUE', 'names', `be 'ours' for ${got}`, `'${names}'`)
@@ -70,7 +65,7 @@ function statedBy(model: GPTModel): Record<string, string> {
   return Number.isInteger(nHeads) ? { n_head: String(nHeads) } : {}
 }
 
-/** What no shape tells; null where blocks differ, or layers were replaced by others than GPT-2's. */
+/** @returns null where blocks differ, or layers were replaced by others than GPT-2's */
 function hyperparametersOf({ trfBlocks, finalNorm }: GPTModel): Hyperparameters | null {
   checkArray('trfBlocks', trfBlocks, 'an array of layers')
   const all = trfBlocks.flatMap(({ attn, ff, norm1, norm2 }) => {
@@ -88,7 +83,7 @@ function hyperparametersOf({ trfBlocks, finalNorm }: GPTModel): Hyperparameters 
   return isSame && eps !== null && approximate !== null ? { nHeads, eps, approximate } : null
 }
 
-/** What no shape tells, of all blocks; null where the blocks differ, or layers were replaced. */
+/** What no shape tells. */
 interface Hyperparameters {
   nHeads: number
   eps: number
@@ -100,13 +95,9 @@ interface Hyperparameters {
  *
  * @throws {GptLayersError} VALUE for a model that theirs cannot be; UNSUPPORTED for int8 weights
  */
-function encodeFor(
-  names: 'gpt2' | 'book',
-  model: GPTModel,
-  hyperparameters: Hyperparameters | null,
-  dtype: FloatDtype,
-): Bytes {
+function encodeFor(names: 'gpt2' | 'book', model: GPTModel, dtype: FloatDtype): Bytes {
   const isBook = names === 'book'
+  const hyperparameters = hyperparametersOf(model)
   if (hyperparameters === null)
     throw fail('VALUE', 'names', "be 'ours' for a model with other layers than GPT-2's", `'${names}'`)
   if (isBook && (hyperparameters.eps !== 1e-5 || hyperparameters.approximate !== 'tanh')) {

@@ -48,7 +48,6 @@ interface Instance {
   worker?: () => AnyWorker
 }
 
-/** A way to start a worker. */
 interface Starter {
   /** for messages */
   name: string
