@@ -333,9 +333,10 @@ test('on the slide and on the stretch the dots move to their places; with reduce
   stretched.forEach((x, i) => near(x - stretched[0], factor * (slid[i] - slid[0]), 0.2))
   await page.close()
   const still = await openStill()
-  const now = await still.page.evaluate((root) => {
+  const now = await still.page.evaluate(async (root) => {
     const next = document.querySelector(`${root} .next`)
     if (next instanceof HTMLElement) next.click()
+    for (let i = 0; i < 2; i++) await new Promise((resolve) => requestAnimationFrame(resolve))
     const all = [...document.querySelectorAll(`${root} svg .dot`)]
     return all.slice(-6).map((dot) => Number(dot.getAttribute('cx')))
   }, ROOT)

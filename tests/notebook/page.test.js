@@ -363,11 +363,11 @@ test('a worker whose process has ended, as Chrome ends it without memory, is mis
 test('a figure at the same place is updated, and a wrong one is refused in words', async () => {
   const { page, cells } = await runCells(
     'for (let i = 2; i < 40; i++) plot([...Array(i).keys()], { title: `to ${i}` })\nheatmap([[1, -1]], { rows: ["r"], cols: ["a", "b"] })',
-    'heatmap(3)',
-    '1',
+    'try { plot(new Float32Array(100_001)) } catch (error) { console.log(error.message) }\nheatmap(3)',
   )
   assert.equal(cells[0].figures, 2)
   assert.equal(await text(page, 'figcaption'), 'to 39')
+  assert.match(cells[1].text, /^plot: the first argument should be .* at most 100000 numbers$/)
   assert.match(cells[1].error, /^TypeError: heatmap: matrix should be rows of numbers/)
   await page.close()
 })
@@ -376,19 +376,23 @@ test('cells are added, moved, deleted and brought back; all by keyboard', async 
   const { page } = await openAt(linkOf(fileOf('1', '2')))
   await settle(page)
   const codes = () => page.$$eval('.cm-content', (all) => all.map((one) => one.textContent))
-  const press1 = async (/** @type {string} */ name) => {
+  const pressAt = async (/** @type {number} */ place, /** @type {string} */ name) => {
     await focus(
       page,
-      `section:nth-of-type(1) ::-p-xpath(.//button[normalize-space()="${name}" or @aria-label="${name}"])`,
+      `section:nth-of-type(${place}) ::-p-xpath(.//button[normalize-space()="${name}" or @aria-label="${name}"])`,
     )
     await page.keyboard.press('Enter')
   }
-  await press1('+ Code')
+  await pressAt(1, '+ Code')
   await page.keyboard.type('3')
   assert.deepEqual(await codes(), ['1', '3', '2'])
-  await press1('Move down')
+  await pressAt(1, 'Move down')
   assert.deepEqual(await codes(), ['3', '1', '2'])
-  await press1('Delete')
+  await pressAt(2, 'Move down')
+  assert.deepEqual(await codes(), ['3', '2', '1'])
+  await pressAt(3, 'Move up')
+  assert.deepEqual(await codes(), ['3', '1', '2'])
+  await pressAt(1, 'Delete')
   assert.deepEqual(await codes(), ['1', '2'])
   await press(page, 'Undo')
   assert.deepEqual(await codes(), ['3', '1', '2'])
