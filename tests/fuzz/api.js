@@ -20,8 +20,9 @@ import fc from 'fast-check'
 import * as gpt from 'gpt-layers'
 import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
-import { LAYERS, OPTIMIZERS, UNARY } from '../layers.js'
+import { LAYERS, OPTIMIZERS } from '../layers.js'
 import { find, findingOf } from './find.js'
+import { fieldsOf, SIGNATURES } from './signatures.js'
 import { Mine, STRANGE } from './strange.js'
 import { Finding } from './witness.js'
 import { parametersOf, partsOf, rangesOf, tensorsOfCache, World } from './world.js'
@@ -140,59 +141,112 @@ const config = (needed, optional) =>
     })),
   )
 
-const embedded = { embDim: mostly(fc.constant(4)) }
-const heads = {
-  ...embedded,
+const dims = mostly(fc.oneof(dim, fc.array(dim, { maxLength: 3 })))
+const dropped = mostly(fc.constantFrom(0, 0.5, 1, 0.1))
+const eps = mostly(fc.constantFrom(1e-5, 1, 1e-30, 0))
+const count = mostly(fc.nat(9))
+const token = fc.integer({ min: 0, max: 4 })
+const tokens = mostly(fc.array(mostly(token), { maxLength: 3 }))
+const cache = mostly(kind('cache'))
+const moved = mostly(fc.array(mostly(fc.constantFrom(-1, 1, 2, 4, 8)), { maxLength: 4 }))
+/** @param {string} $ @param {string[]} names of functions that World makes */
+const fn = ($, ...names) =>
+  mostly(fc.record({ $: fc.constant($), name: fc.constantFrom(...names), i: index }))
+
+/** Arguments and options by their name, where their type does not say enough. @type {Record<string, fc.Arbitrary<Code>>} */
+const NAMED = {
+  ...{
+    dim,
+    dim0: dim,
+    dim1: dim,
+    startDim: dim,
+    endDim: dim,
+    start: dim,
+    end: dim,
+    index: dim,
+    diagonal: dim,
+  },
+  ...{ size, n: size, m: size, k: size, high: size, topK: size, slidingWindow: size, maxTokens: size, shape },
+  ...{ inFeatures: size, outFeatures: size, nf: size, nx: size, numFeatures: size, hiddenDim: size },
+  ...{ numEmbeddings: size, embeddingDim: size, warmup: count, steps: count, precision: mostly(fc.nat(20)) },
+  ...{ p: dropped, dropout: dropped, dropRate: dropped, momentum: dropped, eps, layerNormEpsilon: eps },
+  ...{ stopTokens: tokens, suppressTokens: tokens, cache, dims: mostly(fc.array(dim, { maxLength: 4 })) },
+  low: mostly(token),
+  step: mostly(fc.constantFrom(1, 2, 0.5, -1)),
+  embDim: mostly(fc.constant(4)),
   nHeads: mostly(fc.constantFrom(1, 2, 4)),
   contextLength: mostly(fc.constantFrom(3, 4)),
-}
-const feedForward = { hiddenDim: size, approximate: mostly(fc.constantFrom('tanh', 'none')), bias: flag }
-const attention = { dropRate: mostly(fc.constantFrom(0, 0.5, 0.1)), qkvBias: flag, bias: flag }
-const eps = mostly(fc.constantFrom(1e-5, 1, 1e-30, 0))
-const block = { ...attention, ...feedForward, layerNormEpsilon: eps }
-const dropped = mostly(fc.constantFrom(0, 0.5, 1, 0.1))
-const cache = mostly(kind('cache'))
-/** The options of `generate`. */
-const generation = {
+  vocabSize: mostly(fc.constantFrom(5, 3)),
+  nLayers: mostly(fc.constantFrom(1, 2)),
+  batchSize: mostly(fc.constantFrom(1, 1, 2, 3)),
   maxNewTokens: mostly(fc.constantFrom(1, 2, 3, 50)),
-  temperature: number,
-  topK: size,
-  topP: number,
-  repetitionPenalty: number,
-  suppressTokens: mostly(fc.array(mostly(fc.nat(4)), { maxLength: 3 })),
-  stopTokens: mostly(fc.array(mostly(fc.nat(4)), { maxLength: 3 })),
-  slidingWindow: size,
-}
-const context = mostly(
-  fc.oneof(
-    fc.constant({ $: 'options', entries: [] }),
-    options({ returnWeights: flag }),
-    options({ cache, lastOnly: flag }),
+  groupSize: mostly(fc.constantFrom(2, 4, 64, 3, 0)),
+  ignoreIndex: mostly(fc.constantFrom(-100, -1, 0)),
+  labelSmoothing: mostly(fc.constantFrom(0, 0.1, 1)),
+  betas: mostly(fc.tuple(number, number)),
+  values: numbers,
+  targets: mostly(fc.oneof(kind('tensor'), fc.array(token, { maxLength: 4 }), fc.constant([-100, 0]))),
+  indices: mostly(kind('input')),
+  ids: mostly(kind('input')),
+  tensors: mostly(kind('inputs')),
+  inputs: mostly(kind('inputs')),
+  saved: mostly(kind('inputs')),
+  gradients: mostly(kind('gradients')),
+  gradient: mostly(kind('dy')),
+  parameters: mostly(fc.oneof(kind('parameters'), kind('groups'))),
+  dict: mostly(kind('dict')),
+  dictOrModule: mostly(fc.oneof(kind('dict'), kind('module'))),
+  module: mostly(kind('module')),
+  modules: mostly(fc.array(mostly(kind('module')), { maxLength: 2 })),
+  bytes: mostly(
+    fc.record({
+      $: fc.constant('file'),
+      i: index,
+      at: fc.integer({ min: -50, max: 200 }),
+      value: fc.nat(255),
+    }),
   ),
-)
-const reduction = mostly(fc.constantFrom('none', 'mean', 'sum'))
-const reduced = options({ dim, keepdim: flag })
-const dims = mostly(fc.oneof(dim, fc.array(dim, { maxLength: 3 })))
-const reducedAxes = options({ dim: dims, keepdim: flag })
-const deviation = options({
-  dim: dims,
-  keepdim: flag,
-  unbiased: flag,
-  correction: mostly(fc.constantFrom(0, 1, 2, 9)),
-})
-const integer = fc.integer({ min: 0, max: 4 })
-const picked = config(
-  {
-    dim,
-    index: mostly(
-      fc.oneof(integer, fc.array(integer, { maxLength: 4 }), fc.array(fc.tuple(integer, integer))),
+  context: mostly(
+    fc.oneof(
+      fc.constant({ $: 'options', entries: [] }),
+      options({ returnWeights: flag }),
+      options({ cache, lastOnly: flag }),
     ),
-  },
-  { dim },
-)
-const callback = mostly(
-  fc.record({ $: fc.constant('fn'), name: fc.constantFrom('nothing', 'throws'), i: index }),
-)
+  ),
+  fn: fn('fn', 'nothing', 'throws'),
+  listener: fn(
+    'listener',
+    ...['quiet', 'throws', 'reads', 'keeps', 'replaces', 'disposes', 'forwards', 'backwards', 'evaluates'],
+    ...['listens', 'stops', 'writes'],
+  ),
+}
+
+/** @type {Record<string, fc.Arbitrary<Code>>} */
+const TYPED = {
+  ...{ number, boolean: flag, Tensor: tensor, 'readonly number[]': shape },
+  'Tensor | number': mostly(fc.oneof(kind('tensor'), number)),
+  Indices: mostly(fc.oneof(token, fc.array(token, { maxLength: 4 }), fc.array(fc.tuple(token, token)))),
+  LossReduction: mostly(fc.constantFrom('none', 'mean', 'sum')),
+}
+
+/** @param {import('./signatures.js').Parameter} parameter @returns {fc.Arbitrary<Code>} */
+function argument({ name, type }) {
+  const fields = fieldsOf(type)
+  if (fields && type !== 'Context') {
+    const arbitraries = (/** @type {boolean[]} */ ...those) =>
+      Object.fromEntries(
+        fields
+          .filter(({ optional }) => those.includes(optional))
+          .map((field) => [field.name, argument(field)]),
+      )
+    const isOptional = fields.every(({ optional }) => optional)
+    return isOptional ? options(arbitraries(true)) : config(arbitraries(false), arbitraries(true, false))
+  }
+  if (type.startsWith("'")) return mostly(fc.constantFrom(...type.replaceAll("'", '').split(' | ')))
+  if (type === 'number | readonly number[]') return name === 'dim' ? dims : sizes
+  const isSpecial = type === 'boolean' || type === 'Indices'
+  return (!isSpecial && NAMED[name]) || TYPED[type] || NAMED[name] || value
+}
 
 // ---- Operations
 
@@ -230,295 +284,60 @@ const running = (world, module) =>
 /** @param {World} world @param {any} optimizer */
 const stepped = (world, optimizer) => [...parametersOf(optimizer), ...world.keptBy(optimizer)]
 
-const parameters = mostly(fc.oneof(kind('parameters'), kind('groups')))
-const adam = options({ lr: number, betas: mostly(fc.tuple(number, number)), eps, weightDecay: number })
-
-/** @type {Operation} */
-const pure = { args: [] }
-
-/** @param {fc.Arbitrary<Code>[]} more arguments after the tensor @returns {Operation} of gpt.init */
-const fills = (...more) => ({
-  args: [tensor, ...more],
-  needed: 1,
-  writes: (world, _, [filled]) => [...world.reachable()].filter((one) => one === filled),
-  draws: true,
-})
-const kaiming = {
-  a: number,
-  mode: mostly(fc.constantFrom('fanIn', 'fanOut')),
-  nonlinearity: mostly(fc.constantFrom('relu', 'tanh', 'leakyRelu')),
-}
-
 /**
- * Every public function, by the kind of object it belongs to and its name. 'new X' is a constructor. A test
- * finds those that are not here.
+ * What is special about some functions, beside their arguments.
  *
- * @type {Record<string, Operation>}
+ * @type {Record<string, Partial<Operation>>}
  */
-export const OPERATIONS = {
-  'gpt.manualSeed': { args: [mostly(fc.integer())], draws: true },
-  'gpt.randn': { args: [shape], draws: true },
-  'gpt.rand': { args: [shape], draws: true },
-  'gpt.randint': { args: [mostly(fc.nat(4)), size, shape], draws: true },
-  'gpt.multinomial': { args: [tensor, size, options({ replacement: flag })], needed: 2, draws: true },
-  'gpt.tensor': { args: [numbers, shape], needed: 1, weight: 2 },
-  'gpt.zeros': { args: [shape] },
-  'gpt.ones': { args: [shape] },
-  'gpt.full': { args: [shape, number] },
-  'gpt.zerosLike': { args: [tensor] },
-  'gpt.onesLike': { args: [tensor] },
-  'gpt.arange': {
-    args: [mostly(fc.nat(8)), mostly(fc.nat(8)), mostly(fc.constantFrom(1, 2, 0.5, -1))],
-    needed: 1,
-  },
-  'gpt.eye': { args: [size, size], needed: 1 },
-  'gpt.cat': { args: [mostly(kind('inputs')), options({ dim })], needed: 1, weight: 2 },
-  'gpt.stack': { args: [mostly(kind('inputs')), options({ dim })], needed: 1, weight: 2 },
-  'gpt.where': { args: [tensor, mostly(fc.oneof(kind('tensor'), number)), mostly(kind('tensor'))] },
-  'gpt.maximum': { args: [tensor, mostly(fc.oneof(kind('tensor'), number))] },
-  'gpt.minimum': { args: [tensor, mostly(fc.oneof(kind('tensor'), number))] },
-  'gpt.equal': { args: [tensor, tensor] },
-  'gpt.allclose': {
-    args: [tensor, tensor, options({ rtol: number, atol: number, equalNan: flag })],
-    needed: 2,
-  },
-  'gpt.clipGradNorm': {
-    args: [mostly(kind('parameters')), number, options({ errorIfNonfinite: flag })],
-    needed: 2,
-    writes: gradients,
-  },
-  'gpt.saveSafetensors': {
-    args: [
-      mostly(fc.oneof(kind('dict'), kind('module'))),
-      options({
-        names: fc.constantFrom('ours', 'gpt2', 'book'),
-        dtype: fc.constantFrom('float32', 'float16'),
-      }),
-    ],
-    needed: 1,
-  },
-  'gpt.loadSafetensors': {
-    args: [
-      mostly(
-        fc.record({
-          $: fc.constant('file'),
-          i: index,
-          at: fc.integer({ min: -50, max: 200 }),
-          value: fc.nat(255),
-        }),
-      ),
-    ],
-  },
-  'gpt.crossEntropy': {
-    args: [
-      tensor,
-      mostly(
-        fc.oneof(
-          kind('tensor'),
-          fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 4 }),
-          fc.constant([-100, 0]),
-        ),
-      ),
-      options({
-        ignoreIndex: mostly(fc.constantFrom(-100, -1, 0)),
-        reduction,
-        labelSmoothing: mostly(fc.constantFrom(0, 0.1, 1)),
-      }),
-    ],
-    needed: 2,
-  },
-  'gpt.mse': { args: [tensor, tensor, options({ reduction })], needed: 2 },
-  'gpt.linear': { args: [tensor, tensor, tensor], needed: 2 },
-  'gpt.layerNorm': { args: [tensor, sizes, tensor, tensor, options({ eps })], needed: 2 },
-  'gpt.rmsNorm': { args: [tensor, sizes, tensor, options({ eps })], needed: 2 },
-  'gpt.embedding': { args: [mostly(kind('input')), tensor] },
-  'gpt.dropout': { args: [tensor, options({ p: dropped, training: flag })], needed: 1, draws: true },
-  'gpt.scaledDotProductAttention': {
-    args: [
-      tensor,
-      tensor,
-      tensor,
-      options({ attnMask: tensor, isCausal: flag, dropout: dropped, scale: number }),
-    ],
-    needed: 3,
-    draws: true,
-    weight: 2,
-  },
-  'gpt.parameter': { args: [tensor], weight: 2 },
-  'gpt.record': {
-    args: [tensor, mostly(kind('inputs')), mostly(kind('gradients')), mostly(kind('inputs'))],
-    needed: 3,
-  },
-  'gpt.cosineWithWarmup': {
-    args: [options({ warmup: mostly(fc.nat(9)), steps: mostly(fc.nat(9)), min: number })],
-  },
-  'gpt.noGrad': {
-    args: [
-      mostly(
-        fc.record({
-          $: fc.constant('fn'),
-          name: fc.constantFrom('tensor', 'throws', 'promise', 'computed'),
-          i: index,
-        }),
-      ),
-    ],
-  },
+const SPECIAL = {
+  'gpt.manualSeed': { args: [mostly(fc.integer())] },
+  'gpt.tensor': { weight: 2 },
+  'gpt.cat': { weight: 2 },
+  'gpt.stack': { weight: 2 },
+  'gpt.clipGradNorm': { writes: gradients },
+  'gpt.scaledDotProductAttention': { weight: 2 },
+  'gpt.parameter': { weight: 2 },
+  'gpt.noGrad': { args: [fn('fn', 'tensor', 'throws', 'promise', 'computed')] },
   'gpt.scope': {
     args: [
-      mostly(
-        fc.record({
-          $: fc.constant('fn'),
-          name: fc.constantFrom(
-            'tensor',
-            'nothing',
-            'throws',
-            'many',
-            'layer',
-            'nested',
-            'promise',
-            'strange',
-            'given',
-            'computed',
-          ),
-          i: index,
-        }),
+      fn(
+        'fn',
+        ...[
+          'tensor',
+          'nothing',
+          'throws',
+          'many',
+          'layer',
+          'nested',
+          'promise',
+          'strange',
+          'given',
+          'computed',
+        ],
       ),
     ],
-    draws: true,
   },
-
-  'init.normal': fills(options({ mean: number, std: number })),
-  'init.uniform': fills(options({ a: number, b: number })),
-  'init.constant': fills(number),
-  'init.zeros': fills(),
-  'init.ones': fills(),
-  'init.xavierUniform': fills(options({ gain: number })),
-  'init.xavierNormal': fills(options({ gain: number })),
-  'init.kaimingUniform': fills(options(kaiming)),
-  'init.kaimingNormal': fills(options(kaiming)),
-
-  'new Module': { args: [] },
-  'new Linear': { args: [size, size, options({ bias: flag })], needed: 2, draws: true },
-  'new Conv1D': { args: [size, size, options({ bias: flag })], needed: 2, draws: true },
-  'new ReLU': { args: [] },
-  'new SiLU': { args: [] },
-  'new Sigmoid': { args: [] },
-  'new ModuleList': { args: [mostly(fc.array(mostly(kind('module')), { maxLength: 2 }))], needed: 0 },
-  'new Identity': { args: [] },
-  'new GELU': { args: [options({ approximate: feedForward.approximate })], needed: 0 },
-  'new LayerNorm': { args: [sizes, options({ eps, bias: flag, elementwiseAffine: flag })], needed: 1 },
-  'new BatchNorm': { args: [size, options({ eps, momentum: dropped })], needed: 1 },
-  'new RMSNorm': { args: [sizes, options({ eps })], needed: 1 },
-  'new Dropout': { args: [dropped], needed: 0 },
-  'new Embedding': { args: [size, size], draws: true },
-  'new Softmax': { args: [options({ dim })], needed: 0 },
-  'new FeedForward': { args: [config(embedded, feedForward)], draws: true },
-  'new Attention': { args: [config(heads, attention)], draws: true },
   'new Sequential': { args: [0, 1, 2].map(() => mostly(kind('module'))), needed: 0 },
-  'new TransformerBlock': { args: [config(heads, block)], draws: true },
-  'new GPTModel': {
-    args: [
-      config(
-        { ...heads, vocabSize: mostly(fc.constantFrom(5, 3)), nLayers: mostly(fc.constantFrom(1, 2)) },
-        { ...block, tieWeights: flag },
-      ),
-    ],
-    draws: true,
-  },
-  'new SGD': {
-    args: [
-      parameters,
-      config({ lr: number }, { momentum: number, dampening: number, weightDecay: number, nesterov: flag }),
-    ],
-  },
-  'new Adam': { args: [parameters, adam], needed: 1 },
-  'new AdamW': { args: [parameters, adam], needed: 1 },
-
-  ...Object.fromEntries(UNARY.map((name) => [`tensor.${name}`, pure])),
-  'tensor.item': pure,
-  'tensor.toArray': pure,
   'tensor.toJSON': { args: [value], needed: 0 }, // JSON.stringify passes a name
-  'tensor.toString': { args: [options({ sciMode: flag, precision: mostly(fc.nat(20)) })], needed: 0 },
-  'tensor.reshape': { args: [mostly(fc.array(mostly(fc.constantFrom(-1, 1, 2, 4, 8)), { maxLength: 4 }))] },
-  'tensor.view': { args: [mostly(fc.array(mostly(fc.constantFrom(-1, 1, 2, 4, 8)), { maxLength: 4 }))] },
-  'tensor.unsqueeze': { args: [dim] },
-  'tensor.squeeze': { args: [dim], needed: 0 },
-  'tensor.flatten': { args: [dim, dim], needed: 0 },
-  'tensor.expand': { args: [mostly(fc.array(mostly(fc.constantFrom(-1, 1, 2, 4)), { maxLength: 4 }))] },
-  'tensor.softmax': { args: [options({ dim })], needed: 0 },
-  'tensor.logSoftmax': { args: [options({ dim })], needed: 0 },
-  'tensor.eq': { args: [mostly(fc.oneof(kind('tensor'), number))] },
-  'tensor.ne': { args: [mostly(fc.oneof(kind('tensor'), number))] },
-  'tensor.lt': { args: [mostly(fc.oneof(kind('tensor'), number))] },
-  'tensor.le': { args: [mostly(fc.oneof(kind('tensor'), number))] },
-  'tensor.gt': { args: [mostly(fc.oneof(kind('tensor'), number))] },
-  'tensor.ge': { args: [mostly(fc.oneof(kind('tensor'), number))] },
-  'tensor.maskedFill': { args: [tensor, number] },
-  'tensor.tril': { args: [options({ diagonal: dim })], needed: 0 },
-  'tensor.triu': { args: [options({ diagonal: dim })], needed: 0 },
-  'tensor.gelu': { args: [options({ approximate: feedForward.approximate })], needed: 0 },
-  'tensor.clamp': { args: [options({ min: number, max: number })], needed: 0 },
-  'tensor.backward': {
-    args: [mostly(kind('dy')), options({ retainGraph: flag })],
-    needed: 0,
-    writes: gradients,
-    isPartial: true,
-    weight: 12,
-  },
-  'tensor.requiresGrad=': {
-    args: [flag],
-    call: (receiver, [given]) => void (receiver.requiresGrad = given),
-  },
-  'tensor.mean': { args: [reducedAxes], needed: 0 },
-  'tensor.sum': { args: [reducedAxes], needed: 0 },
-  'tensor.cumsum': { args: [options({ dim })] },
-  'tensor.min': { args: [reduced], needed: 0 },
-  'tensor.argmin': { args: [reduced], needed: 0 },
-  'tensor.topk': { args: [size, options({ dim, largest: flag })], needed: 1 },
-  'tensor.gather': { args: [picked] },
-  'tensor.indexSelect': { args: [picked] },
-  'tensor.max': { args: [reduced], needed: 0 },
-  'tensor.argmax': { args: [reduced], needed: 0 },
-  'tensor.var': { args: [deviation], needed: 0 },
-  'tensor.std': { args: [deviation], needed: 0 },
-  'tensor.norm': { args: [reducedAxes], needed: 0 },
-  'tensor.logsumexp': { args: [reducedAxes], needed: 0 },
-  'tensor.add': { args: [mostly(fc.oneof(kind('tensor'), number))], weight: 2 },
-  'tensor.sub': { args: [mostly(fc.oneof(kind('tensor'), number))] },
-  'tensor.mul': { args: [mostly(fc.oneof(kind('tensor'), number))] },
-  'tensor.div': { args: [mostly(fc.oneof(kind('tensor'), number))] },
-  'tensor.matmul': { args: [tensor], weight: 2 },
-  'tensor.permute': { args: [mostly(fc.array(dim, { maxLength: 4 }))], weight: 2 },
-  'tensor.transpose': { args: [dim, dim], needed: 0 },
-  'tensor.split': { args: [size, options({ dim })], needed: 1 },
-  'tensor.chunk': { args: [size, options({ dim })], needed: 1 },
-  'tensor.slice': { args: [dim, dim, options({ dim })], needed: 0 },
-  'tensor.at': { args: [dim] },
-  'tensor.pow': { args: [number] },
-  'tensor.dispose': pure,
-  'tensor.@@dispose': { args: [], call: (receiver) => receiver[Symbol.dispose ?? 'dispose']() },
-  'tensor.@@inspect': { args: [], call: (receiver) => inspect(receiver) },
-  'tensor.grad=': {
-    args: [tensor],
-    call: (receiver, [gradient]) => void (receiver.grad = gradient),
-  },
-
+  ...Object.fromEntries(
+    ['reshape', 'view', 'expand'].flatMap((name) => [
+      [`tensor.${name}`, { args: [moved] }],
+      [`gpt.${name}`, { args: [tensor, moved] }],
+    ]),
+  ),
+  'tensor.add': { weight: 2 },
+  'tensor.matmul': { weight: 2 },
+  'tensor.permute': { weight: 2 },
+  'tensor.backward': { writes: gradients, isPartial: true, weight: 12 },
   'module.forward': {
-    args: [mostly(kind('input')), context],
+    args: [mostly(kind('input')), NAMED.context],
     needed: 1,
     writes: running,
     fills: true,
-    draws: true,
     weight: 12,
   },
-  'module.newCache': {
-    args: [options({ batchSize: mostly(fc.constantFrom(1, 1, 2, 3)), maxTokens: size })],
-    needed: 0,
-    weight: 2,
-  },
+  'module.newCache': { weight: 2 },
   'module.generate': {
-    args: [mostly(kind('input')), options({ ...generation, cache })],
-    needed: 1,
     // The first tokens: a generator that nobody asks any more keeps its cache.
     call: (receiver, args) => {
       const written = []
@@ -527,86 +346,38 @@ export const OPERATIONS = {
     },
     writes: running,
     fills: true,
-    draws: true,
     weight: 4,
   },
-  'module.onForward': {
-    args: [
-      mostly(
-        fc.record({
-          $: fc.constant('listener'),
-          name: fc.constantFrom(
-            'quiet',
-            'throws',
-            'reads',
-            'keeps',
-            'replaces',
-            'disposes',
-            'forwards',
-            'backwards',
-            'evaluates',
-            'listens',
-            'stops',
-            'writes',
-          ),
-          i: index,
-        }),
-      ),
-    ],
-  },
-  'module.parameters': pure,
-  'module.namedParameters': pure,
-  'module.buffers': pure,
-  'module.namedBuffers': pure,
-  'module.modules': pure,
-  'module.namedModules': pure,
-  'module.children': pure,
-  'module.namedChildren': pure,
-  'module.apply': { args: [callback] },
-  'module.requiresGrad': { args: [flag], needed: 0 },
-  'module.append': { args: [mostly(kind('module'))], tampers: true },
-  'module.at': { args: [dim] },
-  'module.map': { args: [callback] },
-  'module.zeroGrad': pure,
-  'module.stateDict': pure,
-  'module.loadStateDict': {
-    args: [mostly(kind('dict')), options({ strict: flag })],
-    needed: 1,
-    writes: stateOf,
-  },
-  'module.toString': pure,
-  'module.@@inspect': { args: [], call: (receiver) => inspect(receiver) },
-  'module.extraRepr': pure,
-  'module.train': { args: [flag], needed: 0 },
-  'module.eval': pure,
-  'module.dispose': pure,
-  'module.@@dispose': { args: [], call: (receiver) => receiver[Symbol.dispose ?? 'dispose']() },
-
+  'module.append': { tampers: true },
+  'module.loadStateDict': { writes: stateOf },
   // A model whose k-th weight fails keeps those before it as int8, so only layers by themselves are called.
   'module.quantize': {
-    args: [options({ groupSize: mostly(fc.constantFrom(2, 4, 64, 3, 0)) })],
-    needed: 0,
     weight: 2,
     call: (receiver, args) => (partsOf(receiver).length === 1 ? receiver.quantize(...args) : undefined),
   },
-  'int8.values': pure,
-  'int8.scales': pure,
-  'int8.dequantize': pure,
-  'int8.dispose': pure,
-  'int8.@@dispose': { args: [], call: (receiver) => receiver[Symbol.dispose ?? 'dispose']() },
-
   'cache.truncate': { args: [mostly(fc.nat(4))], weight: 2 },
-  'cache.dispose': pure,
-  'cache.@@dispose': { args: [], call: (receiver) => receiver[Symbol.dispose ?? 'dispose']() },
-
-  'optimizer.step': { args: [], writes: stepped, isPartial: true, weight: 4 },
-  'optimizer.zeroGrad': pure,
-  'optimizer.stateDict': pure,
-  'optimizer.loadStateDict': { args: [mostly(kind('dict'))], writes: stepped },
-  'optimizer.toString': pure,
-  'optimizer.@@inspect': { args: [], call: (receiver) => inspect(receiver) },
-  'optimizer.dispose': pure,
-  'optimizer.@@dispose': { args: [], call: (receiver) => receiver[Symbol.dispose ?? 'dispose']() },
+  'optimizer.step': { writes: stepped, isPartial: true, weight: 4 },
+  'optimizer.loadStateDict': { writes: stepped },
+  'tensor.requiresGrad=': {
+    args: [flag],
+    call: (receiver, [given]) => void (receiver.requiresGrad = given),
+  },
+  'tensor.grad=': {
+    args: [tensor],
+    call: (receiver, [gradient]) => void (receiver.grad = gradient),
+  },
+  ...Object.fromEntries(
+    ['tensor', 'module', 'int8', 'cache', 'optimizer'].map((kind) => [
+      `${kind}.@@dispose`,
+      { args: [], call: (/** @type {any} */ one) => one[Symbol.dispose ?? 'dispose']() },
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['tensor', 'module', 'optimizer'].map((kind) => [
+      `${kind}.@@inspect`,
+      { args: [], call: (/** @type {any} */ one) => inspect(one) },
+    ]),
+  ),
 
   // What a caller may do to the package's objects. A refused assignment is no error here.
   'any.read': {
@@ -633,6 +404,41 @@ export const OPERATIONS = {
   },
 }
 
+/** Those that may change the generator. */
+const DRAWS =
+  /^(init\.|gpt\.(manualSeed|randn?|randint|multinomial|dropout|scaledDotProductAttention|scope)$|module\.(forward|generate)$|new (Linear|Conv1D|Embedding|FeedForward|Attention|TransformerBlock|GPTModel)$)/
+
+/** What would end a run, what gives a promise, and classes of which users make no objects. */
+const APART = new Set([
+  ...['gpt.load', 'gpt.dispose', 'gpt.loadTorch'],
+  ...['new GptLayersError', 'new Int8Weight', 'new KeyValueCache', 'new Optimizer', 'new Tensor'],
+])
+
+/** @param {string} name @returns {boolean} whether users can call it */
+const isOurs = (name) => !/^(gpt\.|new )/.test(name) || name.replace(/^(gpt\.|new )/, '') in gpt
+
+/**
+ * Every public function, by the kind of object it belongs to and its name, with arguments by its types. 'new X'
+ * is a constructor.
+ *
+ * @type {Record<string, Operation>}
+ */
+export const OPERATIONS = {}
+for (const name of new Set([...SIGNATURES.keys(), ...Object.keys(SPECIAL)])) {
+  if (APART.has(name) || !isOurs(name)) continue
+  const parameters = SIGNATURES.get(name) ?? []
+  OPERATIONS[name] = {
+    args: parameters.map(argument),
+    needed: SPECIAL[name]?.args ? undefined : parameters.filter(({ optional }) => !optional).length,
+    writes: name.startsWith('init.') ? (world, _, [filled]) => filledOf(world, filled) : undefined,
+    draws: DRAWS.test(name),
+    ...SPECIAL[name],
+  }
+}
+
+/** @param {World} world @param {unknown} given to a function of gpt.init */
+const filledOf = (world, given) => [...world.reachable()].filter((one) => one === given)
+
 const types = readFileSync(new URL('../../dist/index.d.ts', import.meta.url), 'utf8')
 
 /** @param {string} name of a method @returns {boolean} whether the package's types show it */
@@ -640,12 +446,6 @@ const isPublic = (name) =>
   name.startsWith('@@')
     ? name === '@@dispose' || name === '@@inspect'
     : new RegExp(`^\\s+${name}[(<:]`, 'm').test(types)
-
-/** What would end a run, what gives a promise, and classes of which users make no objects. */
-const APART = new Set([
-  ...['gpt.load', 'gpt.dispose', 'gpt.loadTorch'],
-  ...['new GptLayersError', 'new Int8Weight', 'new KeyValueCache', 'new Optimizer', 'new Tensor'],
-])
 
 /** @param {any} object @returns {string[]} the names of its properties and those of its classes */
 function namesOf(object) {
@@ -715,14 +515,6 @@ export function functionsOf({ gpt }) {
   ]
   for (const object of Object.values(samples).flat()) object.dispose()
   return [...new Set(found)].filter((name) => !APART.has(name))
-}
-
-// Methods that are functions, too: the tensor is the first argument.
-for (const [name, operation] of Object.entries(OPERATIONS)) {
-  const [kind, method] = name.split('.')
-  if (kind !== 'tensor' || !(method in gpt) || method === 'dispose') continue
-  const { args, needed = args.length } = operation
-  OPERATIONS[`gpt.${method}`] = { ...operation, args: [tensor, ...args], needed: 1 + needed }
 }
 
 // ---- Runs
