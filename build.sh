@@ -33,7 +33,8 @@ usage: ./build.sh [build | demo | test | fuzz | coverage | bench | compare | con
           in tests/c, of web/lib those in tests/lib. build/coverage/ shows every line
   bench [generate]  build, then compare the package with onnxruntime-web; --help lists options.
           generate: how fast GPT-2 writes, beside onnxruntime-web and native llama.cpp
-  compare DIR   build, then compare the package with another build of it, in DIR; --help lists options
+  compare [DIR]  build, then compare the package with another build of it, in DIR, and with one fixed commit;
+          --help lists options
   consumers [--write] [NAME ...]
           build, then try the package in every bundler, framework and runtime of tests/consumers, or in those
           whose title contains a NAME. --write updates web/lib/README.md's table

@@ -1,19 +1,20 @@
-// `./build.sh compare DIR`: this package beside another build of it, usually an older version, through the
-// public API that both have.
+// `./build.sh compare DIR`: this package beside another build of it, usually an older version, and beside one
+// commit that stays the same, the baseline, through the public API that all have. Each change may be 3 % slower
+// by chance: beside the baseline such steps add up and are seen.
 //
-// Old and new run in one process and in turns: A B, B A, A B, ... A row's ratio is the median of the ratios
-// of the pairs, so a disturbance that lasts longer than one pair slows both sides of it. Each combination of
-// build and threads runs in several new processes, half of which load the old package first: where memory and
-// machine code happen to lie differs by process.
+// All run in one process and in turns: A B C, C B A, A B C, ... A row's ratio is the median of the ratios of the
+// turns, so a disturbance that lasts longer than one turn slows all. Each combination of build and threads runs in
+// several new processes, half of which load the packages in the other order: where memory and machine code happen
+// to lie differs by process.
 
 /** @import { Gpt } from '../lib/support.js' */
 /** @import { Effort } from './measure.js' */
 /** @import { Operation, Task } from './operations.js' */
 /** @import { LoadOptions, PreparedOurs } from './ours.js' */
 
-import { fork } from 'node:child_process'
+import { execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -25,9 +26,12 @@ import { BUILDS, leadBefore, open, OWN, prepareForward, prepareGradients, restAf
 import { selects } from './select.js'
 import { digits, table } from './table.js'
 
-const USAGE = `usage: ./build.sh compare DIR [option ...]
+// 2026-11-24, from a clone with its history. A newer one takes its place only when each row is at least as fast.
+const BASELINE = 'cbc2fa8683'
 
-  DIR              a clone that was built, an installed package, or its dist folder
+const USAGE = `usage: ./build.sh compare [DIR] [option ...]
+
+  DIR              a clone that was built, an installed package, or its dist folder; without it, the baseline alone
   --build NAME     simd or relaxed; both by default
   --threads N      1 or 2; both by default
   --only PATTERN   only the rows that match this regular expression, case ignored: 'gelu', 'attention.*backward',
@@ -38,22 +42,25 @@ const USAGE = `usage: ./build.sh compare DIR [option ...]
   -h, --help       this text
 
 inference: forward in noGrad; forward: of training.
-ratio: old time / new time, so above 1 the new package is faster. It is the median of the pairs' ratios; half of
-the pairs lie in the range after it. same: whether both give the same bits. With DIR = . both packages are the
-same, so the table shows the noise.
+ratio: old time / new time, so above 1 the new package is faster. It is the median of the turns' ratios; half of
+the turns lie in the range after it. same: whether old and new give the same bits. With DIR = . both packages are
+the same, so the table shows the noise.
+base: time of the baseline, commit ${BASELINE}, / new time. It is built once, in build/baseline.
 Where this Node has no relaxed SIMD, the relaxed build runs in the newer Node of tests/nodes.`
 
 /** @type {Effort} */
 const THOROUGH = { seconds: 0.2, rounds: 30, sample: 0.004, patience: 4, warm: 0.15 }
 /** @type {Effort} */
 const QUICK = { seconds: 0.03, rounds: 7, sample: 0.002, patience: 1, warm: 0.03 }
-const LOADS = { thorough: 15, quick: 5 } // pairs of processes
+const LOADS = { thorough: 15, quick: 5 } // processes of each package
+const SLOWER = 0.97 // rows below are shown again at the end
 
 /**
- * @typedef {{ old: string, build: LoadOptions['build'], threads: number, oldFirst: boolean, only: string,
- *   quick: boolean }} Settings old: the URL of the module
- * @typedef {{ operation: string, tokens?: number, same?: boolean, pairs: [number, number][] }} Measured
- *   pairs: seconds of a call, old and new
+ * @typedef {{ packages: Record<string, string>, build: LoadOptions['build'], threads: number, reverse: boolean,
+ *   only: string, quick: boolean }} Settings packages: the URLs of the modules 'old', 'baseline' and 'new', of
+ *   which one of the first two may be missing
+ * @typedef {{ operation: string, tokens?: number, same?: boolean, times: Record<string, number[]> }} Measured
+ *   times: seconds of a call, by package, of each turn
  * @typedef {Measured & LoadOptions} Row
  * @typedef {{ name: string, tokens: number, prepare: (gpt: Gpt) => PreparedOurs }} Job
  */
@@ -65,6 +72,27 @@ function moduleIn(folder) {
   const file = ['dist/index.js', 'index.js'].map((name) => resolve(folder, name)).find(existsSync)
   if (!file) throw new Error(`${folder} should hold dist/index.js or index.js; was it built?`)
   return pathToFileURL(file).href
+}
+
+/** @returns {string | null} the folder of the baseline, built; null where there is no history to take it from */
+function baseline() {
+  const folder = fileURLToPath(new URL(`../../build/baseline/${BASELINE}`, import.meta.url))
+  if (existsSync(folder)) return folder
+  const root = fileURLToPath(new URL('../..', import.meta.url))
+  const unfinished = `${folder}.new`
+  rmSync(unfinished, { recursive: true, force: true })
+  mkdirSync(unfinished, { recursive: true })
+  try {
+    const files = execFileSync('git', ['archive', BASELINE], { cwd: root, maxBuffer: 2 ** 30 })
+    execFileSync('tar', ['-x'], { cwd: unfinished, input: files })
+  } catch {
+    console.log(`Left out: the baseline. This folder has no commit ${BASELINE} in its history.`)
+    return null
+  }
+  console.log(`Building the baseline, once: commit ${BASELINE}`)
+  execFileSync('./build.sh', ['build'], { cwd: unfinished, stdio: ['ignore', 'ignore', 'inherit'] })
+  renameSync(unfinished, folder)
+  return folder
 }
 
 /** All rows that run in one process. @param {(size: number) => Float32Array} draw @returns {Job[]} */
@@ -99,13 +127,12 @@ function jobsOf(operation, tokens, draw) {
 }
 
 /** In a process of its own: measures all rows but the first load. @param {Settings} settings */
-async function measure({ old, build, threads, oldFirst, only, quick }) {
-  const urls = { old, new: OWN }
-  /** @type {(keyof typeof urls)[]} */
-  const sides = oldFirst ? ['old', 'new'] : ['new', 'old']
+async function measure({ packages, build, threads, reverse, only, quick }) {
+  const sides = Object.keys(packages)
+  if (reverse) sides.reverse()
   const copies = []
   for (const side of sides) {
-    const opened = await open({ build, threads }, urls[side])
+    const opened = await open({ build, threads }, packages[side])
     if ('note' in opened) return { note: `${side}: ${opened.note}` }
     copies.push({ side, gpt: opened.gpt })
   }
@@ -115,17 +142,16 @@ async function measure({ old, build, threads, oldFirst, only, quick }) {
   for (const { name, tokens, prepare } of jobs(draw)) {
     if (!selects(only, { operation: name, tokens, threads })) continue
     const prepared = copies.map(({ side, gpt }) => ({ name: side, ...prepare(gpt) }))
-    const [first, second] = prepared.map(({ result }) => Buffer.from(result().buffer))
+    const bits = Object.fromEntries(prepared.map(({ name, result }) => [name, Buffer.from(result().buffer)]))
     const entries = prepared.map((entry) => ({ ...entry, rest: restAfter(threads) }))
     const times = await takeTurns(entries, effort)
     for (const { dispose } of prepared) await dispose()
-    const [olds, news] = oldFirst ? times : times.toReversed()
     /** @type {Measured} */
     const row = {
       operation: name,
       tokens,
-      same: first.equals(second),
-      pairs: olds.map((time, i) => [time, news[i]]),
+      same: bits.old?.equals(bits.new),
+      times: Object.fromEntries(sides.map((side, i) => [side, times[i]])),
     }
     process.send?.({ row })
   }
@@ -139,39 +165,53 @@ async function measure({ old, build, threads, oldFirst, only, quick }) {
  * @param {Settings} settings
  * @returns {Promise<Measured | null>} null where this build or so many threads cannot be had
  */
-async function firstLoad({ old, build, threads, quick }) {
-  const time = (/** @type {string} */ url) => timeLoad({ build, threads }, [url], nodeFor(build))
-  /** @type {[number, number][]} */
-  const pairs = []
+async function firstLoad({ packages, build, threads, quick }) {
+  const sides = Object.keys(packages)
+  /** @type {Record<string, number[]>} */
+  const times = Object.fromEntries(sides.map((side) => [side, []]))
   for (let i = 0; i < (quick ? LOADS.quick : LOADS.thorough); i++) {
-    const urls = i % 2 ? [OWN, old] : [old, OWN]
-    const [first, second] = [await time(urls[0]), await time(urls[1])]
-    if (first === null || second === null) return null
-    pairs.push(i % 2 ? [second / 1000, first / 1000] : [first / 1000, second / 1000])
+    for (const side of i % 2 ? sides : sides.toReversed()) {
+      const time = await timeLoad({ build, threads }, [packages[side]], nodeFor(build))
+      if (time === null) return null
+      times[side].push(time / 1000)
+    }
   }
-  return { operation: 'load(), first', pairs }
+  return { operation: 'load(), first', times }
 }
 
 /** @param {Row} row */
-function summarize({ pairs, ...row }) {
-  const ratios = pairs.map(([old, now]) => old / now)
-  const [low, ratio, high] = [0.25, 0.5, 0.75].map((q) => quantile(ratios, q))
-  const [old, now] = [0, 1].map((side) => 1000 * median(pairs.map((pair) => pair[side])))
-  return { ...row, old, new: now, ratio, low, high, pairs: pairs.length }
+function summarize({ times, ...row }) {
+  const [old, base, now] = ['old', 'baseline', 'new'].map((side) => times[side] ?? [])
+  const [low, ratio, high] = [0.25, 0.5, 0.75].map((q) => quantile(ratios(old, now), q))
+  const [oldTime, newTime] = [old, now].map((seconds) => 1000 * median(seconds))
+  const ofBaseline = median(ratios(base, now))
+  return { ...row, old: oldTime, new: newTime, ratio, low, high, ofBaseline, turns: now.length }
 }
 
+/** @param {number[]} before @param {number[]} now */
+const ratios = (before, now) => before.map((time, i) => time / now[i])
+
 /** @typedef {ReturnType<typeof summarize>} Summary */
+
+const ofThree = (/** @type {number} */ ratio) => ratio.toFixed(3)
+/** A figure's text; nothing for a package that is not compared. @param {number} value @param {(value: number) => string} text */
+const known = (value, text) => (Number.isNaN(value) ? '' : text(value))
 
 const { head, line } = table(
   /** @type {import('./table.js').Column<Summary>[]} */ ([
     { title: 'operation', width: 29, left: true, cell: ({ operation }) => operation },
     { title: 'T', width: 4, cell: ({ tokens }) => (tokens === undefined ? '' : String(tokens)) },
     { title: 'build', width: 11, left: true, cell: ({ build, threads }) => `${build} / ${threads}` },
-    { title: 'old, ms', width: 8, cell: ({ old }) => digits(old) },
+    { title: 'old, ms', width: 8, cell: ({ old }) => known(old, digits) },
     { title: 'new, ms', width: 8, cell: (row) => digits(row.new) },
-    { title: 'ratio', width: 5, cell: ({ ratio }) => ratio.toFixed(3) },
-    { title: 'half of them', width: 13, cell: ({ low, high }) => `${low.toFixed(3)}-${high.toFixed(3)}` },
-    { title: 'pairs', width: 5, cell: ({ pairs }) => String(pairs) },
+    { title: 'ratio', width: 5, cell: ({ ratio }) => known(ratio, ofThree) },
+    {
+      title: 'half of them',
+      width: 13,
+      cell: ({ low, high }) => known(low, () => `${ofThree(low)}-${ofThree(high)}`),
+    },
+    { title: 'base', width: 5, cell: ({ ofBaseline }) => known(ofBaseline, ofThree) },
+    { title: 'turns', width: 5, cell: ({ turns }) => String(turns) },
     { title: 'same', width: 4, cell: ({ same }) => (same === undefined ? '' : same ? 'yes' : 'no') },
   ]),
 )
@@ -185,7 +225,7 @@ async function compare(settings, processes, report) {
   /** @type {Map<string, Measured>} */
   const found = new Map()
   for (let i = 0; i < processes; i++) {
-    const child = fork(script, [JSON.stringify({ ...settings, oldFirst: i % 2 === 0 })], {
+    const child = fork(script, [JSON.stringify({ ...settings, reverse: i % 2 === 1 })], {
       env: inChild,
       execPath: nodeFor(settings.build),
     })
@@ -194,7 +234,7 @@ async function compare(settings, processes, report) {
       if (!row) return
       const key = `${row.operation} ${row.tokens}`
       const known = found.get(key)
-      known?.pairs.push(...row.pairs)
+      for (const [side, times] of Object.entries(known?.times ?? {})) times.push(...row.times[side])
       if (!known) found.set(key, row)
       if (i === processes - 1) report(known ?? row)
     })
@@ -227,22 +267,26 @@ async function main(args) {
       help: { ...flag, short: 'h' },
     },
   })
-  if (values.help || positionals.length !== 1) {
+  if (values.help || positionals.length > 1) {
     console.log(USAGE)
     process.exit(values.help ? 0 : 2)
   }
   const { only, quick } = values
-  const old = moduleIn(positionals[0])
+  const fixed = baseline()
+  const packages = {
+    ...(positionals.length > 0 && { old: moduleIn(positionals[0]) }),
+    ...(fixed && { baseline: moduleIn(fixed) }),
+    new: OWN,
+  }
   const builds = BUILDS.filter((build) => !values.build || build === values.build)
   const threads = [1, 2].filter((n) => !values.threads || n === Number(values.threads))
   /** @type {Summary[]} */
   const rows = []
-  console.log(
-    `old: ${fileURLToPath(old)}\nnew: ${fileURLToPath(OWN)}\nNode ${process.versions.node}\n\n${head}`,
-  )
+  for (const [side, url] of Object.entries(packages)) console.log(`${side}: ${fileURLToPath(url)}`)
+  console.log(`Node ${process.versions.node}\n\n${head}`)
   for (const threadCount of threads) {
     for (const build of builds) {
-      const settings = { old, build, threads: threadCount, oldFirst: true, only, quick }
+      const settings = { packages, build, threads: threadCount, reverse: false, only, quick }
       await compare(settings, Number(values.processes), (measured) => {
         const row = summarize({ ...measured, build, threads: threadCount })
         console.log(line(row))
@@ -250,12 +294,20 @@ async function main(args) {
       })
     }
   }
-  const mean = Math.exp(rows.reduce((sum, { ratio }) => sum + Math.log(ratio), 0) / rows.length)
-  const slower = rows.filter(({ ratio }) => ratio < 0.97)
-  console.log(
-    `\n${rows.length} rows, geometric mean of the ratios ${mean.toFixed(3)}, ${slower.length} below 0.97`,
-  )
-  if (slower.length > 0) console.log([head, ...slower.map(line)].join('\n'))
+  for (const [name, of] of /** @type {const} */ ([
+    ['old', 'ratio'],
+    ['the baseline', 'ofBaseline'],
+  ])) {
+    const compared = rows.filter((row) => !Number.isNaN(row[of]))
+    if (compared.length === 0) continue
+    const mean = Math.exp(compared.reduce((sum, row) => sum + Math.log(row[of]), 0) / compared.length)
+    const slower = compared.filter((row) => row[of] < SLOWER)
+    console.log(
+      `\nBeside ${name}: ${compared.length} rows, geometric mean of the ratios ${ofThree(mean)}, ` +
+        `${slower.length} below ${SLOWER}`,
+    )
+    if (slower.length > 0) console.log([head, ...slower.map(line)].join('\n'))
+  }
   if (values.json) writeFileSync(values.json, `${JSON.stringify(rows, null, 2)}\n`)
 }
 
