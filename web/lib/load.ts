@@ -59,7 +59,6 @@ const PROBES = {
   relaxed: '0061736d010000000105016000017b030201000a130111004100fd0f4100fd0f4100fd0ffd85020b',
 }
 
-/** Whether this machine has the feature. */
 const runs = (probe: keyof typeof PROBES): boolean =>
   typeof WebAssembly === 'object' && WebAssembly.validate(decode(PROBES[probe]))
 

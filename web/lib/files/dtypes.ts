@@ -63,7 +63,6 @@ function widen({ buffer, length }: Float32Array, halves: Uint16Array, isBFloat16
   else for (let i = 0, table = float16Table(); i < length; i++) bits[i] = table[halves[i]]
 }
 
-/** The values of dtype I8: a view of the bytes. */
 export const toInt8 = ({ buffer, byteOffset, length }: Uint8Array): Int8Array =>
   new Int8Array(buffer, byteOffset, length)
 

@@ -52,7 +52,6 @@ export function kindOf(prefix: Uint8Array): string | undefined {
   return KINDS.find(([magic]) => magic.test(text))?.[1]
 }
 
-/** Whether a value is an array of integers >= 0, such as a shape. */
 export const areCounts = (value: unknown): value is number[] =>
   Array.isArray(value) && value.length <= MAX_AXES && value.every(isCount)
 
@@ -103,7 +102,6 @@ export function* readRows(
   }
 }
 
-/** The bytes that are skipped at once. */
 const SKIP = 2 ** 22
 
 /** Where a reader is in its file. */
@@ -111,7 +109,6 @@ export class Cursor {
   /** the argument that is the file, for errors */
   readonly what: string
   #kind
-  /** the next byte */
   at = 0
 
   /** @param kind such as 'a safetensors file' */

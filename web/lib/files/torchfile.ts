@@ -81,7 +81,6 @@ function fieldsOf(value: unknown): Record<string, unknown> {
   return Object.fromEntries(entries.map(([name, one]) => [name, one instanceof Opaque ? undefined : one]))
 }
 
-/** A tensor of the file under its name. */
 interface Named extends TensorInfo {
   view: TensorView
 }
@@ -91,7 +90,6 @@ function named(name: string, view: TensorView): Named {
   return { name, dtype: storage.dtype, shape, values: [storage.id, offset, ...strides].join(), view }
 }
 
-/** The tensors of a model's dict. */
 function tensorsOf(cursor: Cursor, dict: Map<unknown, unknown>): Named[] {
   const seen = new Set()
   return [...dict].flatMap(([name, value]) => {
@@ -180,12 +178,10 @@ function tensorsIn(cursor: Cursor, root: unknown): Named[] {
 /** The file up to the end of its pickle. */
 interface Archive {
   cursor: Cursor
-  /** what was saved */
   root: unknown
   storages: ReadonlyMap<string, Storage>
   /** what stands before the names of all entries, such as `archive/` */
   folder: string
-  /** the names of the entries that were read */
   names: Set<string>
   byteLength: number
 }
@@ -240,7 +236,6 @@ function* readStorages(
   yield* readDirectory(cursor)
 }
 
-/** What an entry of the archive begins with. */
 interface Entry {
   name: string
   /** null where only the descriptor after the data has it */
@@ -367,10 +362,8 @@ function* readStorage(
   }
 }
 
-/** The bytes of a storage that are read at once. */
 const PART = 2 ** 22
 
-/** The elements of a view, row-major. */
 function elementsOf({ offset, shape, strides }: TensorView, values: Float32Array | Int8Array) {
   const size = shape.reduce((product, n) => product * n, 1)
   const elements = values instanceof Int8Array ? new Int8Array(size) : new Float32Array(size)

@@ -175,7 +175,7 @@ function largeNucleus(probabilities: Float32Array, share: number): Int32Array {
   return Int32Array.from(kept)
 }
 
-/** The sum of their probabilities, in float64 and in order. */
+/** In float64 and in order. */
 const sumOf = (probabilities: Float32Array, tokens: Int32Array): number =>
   tokens.reduce((sum, token) => sum + probabilities[token], 0)
 

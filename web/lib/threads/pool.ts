@@ -27,7 +27,6 @@ export interface Call {
 export interface PoolWorker {
   /** Hears why the worker has ended, unless `end` has ended it. */
   onEnd: (why: string) => void
-  /** Ends the worker. */
   end: () => void
 }
 
@@ -41,10 +40,8 @@ const STATUS = 35 // the first status that was not 0
 
 /** The most arguments, without part and parts. */
 export const MAX_ARGUMENTS = 16
-/** The number of words of a call. */
 export const CALL_WORDS = 48
 
-/** The status of a part whose kernel threw. */
 const THREW = -100
 
 const PART_TIMEOUT = 5000 // ms that a worker's part may take, beyond 20 times the caller's own parts
