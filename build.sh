@@ -31,7 +31,7 @@ usage: ./build.sh [build | demo | test | fuzz | coverage | bench | compare | con
           --seed N   repeat the run with this seed; otherwise the seed is fresh, and printed
   coverage  build, then print the share of the lines, functions and branches that the tests reach: of c/ those
           in tests/c, of web/lib those in tests/lib. build/coverage/ shows every line
-  bench [generate]  build, then compare the package with onnxruntime-web; --help lists options.
+  bench [generate]  build, then compare the package with onnxruntime-web and jax-js; --help lists options.
           generate: how fast GPT-2 writes, beside onnxruntime-web and native llama.cpp
   compare [DIR]  build, then compare the package with another build of it, in DIR, and with one fixed commit;
           --help lists options

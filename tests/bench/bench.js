@@ -1,4 +1,4 @@
-// `./build.sh bench`: gpt-layers beside onnxruntime-web. After a build, another Node can run this file directly.
+// `./build.sh bench`: gpt-layers beside onnxruntime-web and jax-js. After a build, another Node can run this file directly.
 
 /** @import { Row, Settings } from './contest.js' */
 /** @import { Column } from './table.js' */
@@ -23,10 +23,12 @@ const USAGE = `usage: ./build.sh bench [generate] [option ...]
 
 const LEGEND = `
 T: tokens. Widths are GPT-2 124M's, 768 and 3072. Times are medians. build: ours, and the number of threads of both.
-ratio: onnxruntime-web's time divided by ours.
+ratio: the peer's time divided by ours: onnxruntime-web's, and where something is trained jax-js's, which runs on one
+thread, with its WebAssembly backend, jitted, and needs Node 22.
 FeedForward, training: forward and backward; x fwd is its time divided by that of forward in noGrad.
-training step: forward, cross entropy, backward and AdamW of a GPT with 2 layers, embDim 64 and 4 heads, on 8 sequences
-of 64 tokens. With two threads, each sample follows 20 ms of untimed calls.`
+training, notebook, larger, page: forward, cross entropy, backward and AdamW of a GPT with tied weights: 2 layers 64
+wide, 16 sequences of 32 tokens; 4 layers 128 wide, 8 of 64; 3 layers 48 wide, 16 of 11.
+With two threads, each sample follows 20 ms of untimed calls.`
 
 /** @type {Column<Row>[]} */
 const COLUMNS = [
@@ -34,7 +36,11 @@ const COLUMNS = [
   { title: 'T', width: 4, cell: ({ tokens }) => (tokens === undefined ? '' : String(tokens)) },
   { title: 'build', width: 11, left: true, cell: ({ build, threads }) => `${build} / ${threads}` },
   { title: 'ours, ms', width: 8, cell: ({ ours }) => digits(ours) },
-  { title: 'onnxruntime, ms', width: 15, cell: ({ theirs }) => (theirs === undefined ? '' : digits(theirs)) },
+  {
+    title: 'peer, ms',
+    width: 17,
+    cell: ({ peer, theirs }) => (theirs === undefined ? '' : `${peer} ${digits(theirs)}`),
+  },
   {
     title: 'ratio',
     width: 10,

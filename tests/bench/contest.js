@@ -5,6 +5,7 @@
 /** @import { Task } from './operations.js' */
 
 import { callCost } from './costs.js'
+import { jaxjs } from './jaxjs.js'
 import { race } from './measure.js'
 import { onnxruntime } from './onnxruntime.js'
 import { OPERATIONS, task, TOKENS, TOLERANCE } from './operations.js'
@@ -20,8 +21,8 @@ import { training } from './training.js'
  * @typedef {{ name: string, rest: number, prepare: (task: Task) => Prepared | Promise<Prepared> }} Contestant
  *   rest: see Entry
  * @typedef {{ operation: string, tokens?: number, threads: number, build: string, ours: number,
- *   theirs?: number, ofForward?: number }} Row ours, theirs: medians in milliseconds; ofForward: our time
- *   divided by that of the forward pass
+ *   peer?: string, theirs?: number, ofForward?: number }} Row ours, theirs: medians in milliseconds; ofForward:
+ *   our time divided by that of the forward pass
  */
 
 /**
@@ -81,15 +82,20 @@ async function contest({ threads, only, ...settings }, report) {
     if ('note' in opened) report({ note: `Not run with threads=${threads}: ${opened.note}` })
     else builds.push(opened.gpt)
   }
-  const peer = onnxruntime(threads)
+  const peers = [onnxruntime(threads)]
+  if (threads === 1) {
+    const trains = await jaxjs(gpt)
+    if ('note' in trains) report(trains)
+    else peers.push(trains)
+  }
   const draw = (/** @type {number} */ size) => gpt.scope(() => gpt.randn([size]).data.slice())
 
   for (const operation of OPERATIONS) {
     for (const tokens of operation.sizes ?? TOKENS) {
       if (!selects(only, { operation: operation.name, tokens, threads })) continue
       const job = task(operation, tokens, draw)
-      const peers = peer.can(job.kind) ? [peer] : []
-      const times = await measure(job, reference, [...builds.map(ours), ...peers], effort)
+      const peer = peers.find(({ can }) => can(job.kind))
+      const times = await measure(job, reference, [...builds.map(ours), ...(peer ? [peer] : [])], effort)
       for (const { build } of builds) {
         const row = {
           operation: job.name,
@@ -97,7 +103,8 @@ async function contest({ threads, only, ...settings }, report) {
           threads,
           build,
           ours: times[build],
-          theirs: times[peer.name],
+          peer: peer?.name,
+          theirs: peer && times[peer.name],
         }
         report({ row })
       }

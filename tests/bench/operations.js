@@ -1,4 +1,4 @@
-// The operations to measure: those of GPT-2 124M and a training step of a small GPT.
+// The operations to measure: those of GPT-2 124M and training steps of small GPTs.
 
 export const DIM = 768
 export const HIDDEN = 3072
@@ -6,26 +6,18 @@ export const HEADS = 12
 export const EPS = 1e-5
 export const TOKENS = [1, 6, 128, 1024]
 
-/** The model that tests/training/learn.js trains. */
-export const SMALL_GPT = {
-  vocabSize: 51,
-  contextLength: 64,
-  embDim: 64,
-  nHeads: 4,
-  nLayers: 2,
-  tieWeights: true,
-}
-/** Sequences per batch. */
-export const BATCH = 8
 /** Contestants must agree: absolute below 1, relative above. It allows float32 sums of 3072 products in any order. */
 export const TOLERANCE = 1e-4
 /** For how many steps the losses are compared. */
 export const LOSSES = 5
+export const LEARNING_RATE = 1e-3
 
 /**
+ * @typedef {{ vocabSize: number, contextLength: number, embDim: number, nHeads: number, nLayers: number,
+ *   tieWeights: boolean }} Model
  * @typedef {{ name: string, kind: 'LayerNorm' | 'GELU' | 'FeedForward' | 'Attention' | 'Training',
- *   columns: number, approximate?: 'tanh' | 'none', sizes?: number[] }} Operation
- *   sizes: numbers of tokens, by default TOKENS
+ *   columns: number, approximate?: 'tanh' | 'none', model?: Model, sizes?: number[] }} Operation
+ *   model: what Training trains, on tokens / contextLength sequences. sizes: numbers of tokens, by default TOKENS
  * @typedef {Operation & { tokens: number, x: Float32Array, weights: Record<string, Float32Array> }} Task an
  *   operation at one size. x: [tokens, columns]; for Training, rows of a token and its target. weights: in
  *   PyTorch's layout, for Attention in GPT-2's
@@ -38,8 +30,27 @@ export const OPERATIONS = [
   { name: 'GELU erf', kind: 'GELU', columns: HIDDEN, approximate: 'none' },
   { name: 'FeedForward', kind: 'FeedForward', columns: DIM, approximate: 'tanh' },
   { name: 'Attention', kind: 'Attention', columns: DIM },
-  { name: 'training step', kind: 'Training', columns: 2, sizes: [BATCH * SMALL_GPT.contextLength] },
+  training('notebook', 16, { contextLength: 32, embDim: 64, nHeads: 4, nLayers: 2 }),
+  training('larger', 8, { contextLength: 64, embDim: 128, nHeads: 4, nLayers: 4 }),
+  training('page', 16, { contextLength: 11, embDim: 48, nHeads: 3, nLayers: 3 }),
 ]
+
+/**
+ * @param {string} name
+ * @param {number} batch sequences of a step
+ * @param {Pick<Model, 'contextLength' | 'embDim' | 'nHeads' | 'nLayers'>} sizes
+ * @returns {Operation} a training step of a small GPT: forward, cross entropy, backward and AdamW
+ */
+function training(name, batch, sizes) {
+  const model = { vocabSize: 51, tieWeights: true, ...sizes }
+  return {
+    name: `training, ${name}`,
+    kind: 'Training',
+    columns: 2,
+    model,
+    sizes: [batch * sizes.contextLength],
+  }
+}
 
 /**
  * @param {Operation} operation
@@ -70,6 +81,7 @@ export function task(operation, tokens, draw) {
   }
   const weights = make[operation.kind]()
   const x = draw(tokens * operation.columns)
-  const token = (/** @type {number} */ value) => Math.floor(1000 * Math.abs(value)) % SMALL_GPT.vocabSize
+  const vocabSize = operation.model?.vocabSize ?? 1
+  const token = (/** @type {number} */ value) => Math.floor(1000 * Math.abs(value)) % vocabSize
   return { ...operation, tokens, x: operation.kind === 'Training' ? x.map(token) : x, weights }
 }

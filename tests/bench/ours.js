@@ -5,7 +5,7 @@
 /** @import { Contestant, Prepared } from './contest.js' */
 /** @import { Task } from './operations.js' */
 
-import { BATCH, DIM, EPS, HEADS, HIDDEN, LOSSES, SMALL_GPT } from './operations.js'
+import { DIM, EPS, HEADS, HIDDEN, LEARNING_RATE, LOSSES } from './operations.js'
 
 /** @typedef {LayerNorm | GELU | FeedForward | Attention} Layer */
 /** @typedef {{ build: Build, threads: number }} LoadOptions */
@@ -185,22 +185,24 @@ export function prepareGradients(gpt, task, { withBackward }) {
   }
 }
 
+/** The model that a task of the kind Training trains, and its batch. @param {Gpt} gpt @param {Task} task */
+export function trained(gpt, { model: config, tokens, x }) {
+  if (!config) throw new Error('a task of the kind Training should have a model')
+  gpt.manualSeed(123)
+  const column = (/** @type {number} */ j) => x.filter((_, i) => i % 2 === j)
+  const shape = [tokens / config.contextLength, config.contextLength]
+  return { model: new gpt.GPTModel(config), config, shape, ids: column(0), targets: column(1) }
+}
+
 /**
  * @param {Gpt} gpt
  * @param {Task} task
  * @returns {PreparedOurs} result: the losses of the first steps
  */
-function prepareTraining(gpt, { tokens, x }) {
-  gpt.manualSeed(123)
-  const model = new gpt.GPTModel(SMALL_GPT)
-  const shape = [BATCH, tokens / BATCH]
-  const column = (/** @type {number} */ j) =>
-    gpt.tensor(
-      x.filter((_, i) => i % 2 === j),
-      shape,
-    )
-  const [ids, targets] = [column(0), column(1)]
-  const optimizer = new gpt.AdamW(model.parameters())
+function prepareTraining(gpt, task) {
+  const { model, shape, ...batch } = trained(gpt, task)
+  const [ids, targets] = [batch.ids, batch.targets].map((column) => gpt.tensor(column, shape))
+  const optimizer = new gpt.AdamW(model.parameters(), { lr: LEARNING_RATE })
   const step = () =>
     gpt.scope(() => {
       optimizer.zeroGrad()
