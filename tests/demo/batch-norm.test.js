@@ -236,7 +236,7 @@ test('on a phone a swipe that begins on a dot scrolls the page and changes nothi
     Object.assign(window, { changes })
   })
   const [dot] = await page.$$('svg [role="slider"]')
-  await dragByFinger(page, dot, 8, -120)
+  await dragByFinger(page, dot, 60, -100)
   await waitInPage(page, () => scrollY > 40)
   assert.equal(await values(), before)
   assert.equal(await page.evaluate('changes.count'), 0)

@@ -344,7 +344,7 @@ test('on the slide and on the stretch the dots move to their places; with reduce
   await still.page.close()
 })
 
-test('a number is taken at Enter or when its field is left; what is none is refused beside it', async () => {
+test('a number is taken at Enter or when its field is left, not at Escape; what is none is refused beside it', async () => {
   const { page } = await openStill('worked-example.step=divide')
   await openLayer(page)
   const first = async () => (await numbers(page, 'x'))[0][0]
@@ -355,6 +355,10 @@ test('a number is taken at Enter or when its field is left; what is none is refu
   assert.match(await trust(page), /^You changed x₁₁\./)
   assert.equal(await first(), '1.5000')
   assert.deepEqual(six(await numbers(page, 'n')), normalized({ x11: 1.5 }))
+  await focus(page, field('x₁₁'))
+  await page.keyboard.type('7')
+  await page.keyboard.press('Escape')
+  assert.equal(await first(), '1.5000')
   for (const [wrong, why] of [
     ['abc', 'not a number'],
     ['1/3', 'not a number'],
