@@ -351,32 +351,6 @@ test('a kernel that refuses its arguments is a bug of ours: INTERNAL', () => {
   assert.throws(() => run('gpt_relu_forward', [null, gpt.ones([1]), 1]), { code: 'INTERNAL', message })
 })
 
-test('a parameter of another shape, or a layer of another size, in place of a layer’s own is refused', () => {
-  const config = { embDim: 6, nHeads: 2, contextLength: 4 }
-  const x = gpt.randn([4, 6])
-  const small = gpt.zeros([1])
-  for (const [layer, name] of /** @type {[Module, string][]} */ ([
-    [new gpt.LayerNorm(6), 'scale'],
-    [new gpt.LayerNorm(6), 'shift'],
-    [new gpt.BatchNorm(6), 'scale'],
-    [new gpt.BatchNorm(6), 'shift'],
-    [new gpt.RMSNorm(6), 'scale'],
-    [new gpt.Linear(6, 6), 'weight'],
-    [new gpt.Linear(6, 6), 'bias'],
-    [new gpt.Conv1D(6, 6), 'bias'],
-  ])) {
-    untyped(layer)[name] = small
-    assertRefuses(() => layer.forward(x), 'SHAPE', new RegExp(`forward: ${name} should have shape`))
-  }
-  const attention = new gpt.Attention(config)
-  untyped(attention).cAttn = new gpt.Linear(6, 6)
-  assertRefuses(
-    () => attention.forward(x),
-    'SHAPE',
-    /^Attention.forward: cAttn's output should have shape \[4, 18\]/,
-  )
-})
-
 test('one configuration serves a model and each of its layers, and may have undefined values', () => {
   const config = { embDim: 6, nHeads: 2, contextLength: 4, vocabSize: 5, nLayers: 1, hiddenDim: undefined }
   for (const make of [gpt.Attention, gpt.FeedForward, gpt.TransformerBlock, gpt.GPTModel]) {
@@ -503,76 +477,15 @@ test('a layer of the user’s own prints its class, what extraRepr says, and the
   assert.equal(String(new Residual()), 'Residual(\n  scale=2\n  (layer): Identity()\n)')
 })
 
-test('a part that was replaced by something of a wrong kind is named', () => {
-  const config = { vocabSize: 5, contextLength: 4, embDim: 6, nHeads: 2, nLayers: 2 }
-  const x = gpt.randn([4, 6])
-  class Strange extends gpt.Module {
-    /** @override @param {Tensor} x */
-    forward(x) {
-      return untyped({ x })
-    }
-  }
-  /** @type {[make: () => Module, put: (layer: any) => unknown, message: RegExp][]} */
-  const cases = [
-    [
-      () => new gpt.FeedForward(config),
-      (ff) => (ff.layers[1] = null),
-      /^FeedForward.forward: layers\[1\] should be a layer, got null$/,
-    ],
-    [
-      () => new gpt.FeedForward(config),
-      (ff) => (ff.layers = null),
-      /^FeedForward.forward: layers should be an array of layers, got null$/,
-    ],
-    [
-      () => new gpt.TransformerBlock(config),
-      (block) => (block.attn = null),
-      /^TransformerBlock.forward: attn should be a layer, got null$/,
-    ],
-    [
-      () => new gpt.TransformerBlock(config),
-      (block) => (block.norm1 = (/** @type {Tensor} */ x) => x),
-      /^TransformerBlock.forward: norm1 should be a layer, got function/,
-    ],
-    [
-      () => new gpt.TransformerBlock(config),
-      (block) => (block.ff = new Strange()),
-      /^TransformerBlock.forward: ff's output should be a Tensor, got an object$/,
-    ],
-    [
-      () => new gpt.Attention(config),
-      (attention) => (attention.cProj = x),
-      /^Attention.forward: cProj should be a layer, got a Tensor$/,
-    ],
-  ]
-  for (const [make, put, message] of cases) {
-    const layer = make()
-    put(layer)
-    assertRefuses(() => layer.forward(x), 'TYPE', message)
-    layer.zeroGrad()
-    assert.ok(Object.values(layer.stateDict()).every((tensor) => !tensor.disposed))
-    layer.eval().dispose()
-  }
-  /** @type {[put: (model: any) => unknown, message: RegExp][]} */
-  const parts = [
-    [(model) => (model.trfBlocks = null), /trfBlocks should be an array of layers, got null$/],
-    [(model) => (model.trfBlocks[1] = 5), /trfBlocks\[1\] should be a layer, got 5$/],
-    [
-      (model) => (model.trfBlocks[1] = new Strange()),
-      /trfBlocks\[1\]'s output should be a Tensor, got an object$/,
-    ],
-    [(model) => (model.tokEmb = null), /tokEmb should be a layer, got null$/],
-    [(model) => (model.finalNorm = undefined), /finalNorm should be a layer, got undefined$/],
-  ]
-  for (const [put, message] of parts) {
-    const model = new gpt.GPTModel(config)
-    put(model)
-    assertRefuses(() => model.forward([1, 2]), 'TYPE', message)
-  }
-  const model = new gpt.GPTModel(config)
-  model.trfBlocks = untyped(null)
-  const message = /^saveSafetensors: trfBlocks should be an array of layers, got null$/
-  assertRefuses(() => gpt.saveSafetensors(model, { names: 'ours' }), 'TYPE', message)
+test('a layer with a part of a wrong kind keeps the rest: its gradients, its state dict, its memory', () => {
+  const block = new gpt.TransformerBlock({ embDim: 6, nHeads: 2, contextLength: 4 })
+  block.attn = untyped(null)
+  block.eval().zeroGrad()
+  const tensors = Object.values(block.stateDict())
+  assert.equal(tensors.length, 8)
+  assert.ok(tensors.every((tensor) => !tensor.disposed))
+  block.dispose()
+  assert.ok(tensors.every((tensor) => tensor.disposed))
 })
 
 test('what a layer of one’s own keeps in a property outlives the forward of the layers around it, and a scope', () => {

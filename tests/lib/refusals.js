@@ -79,6 +79,8 @@ scope(() => record(ones([2]), [leaf], () => [1]).sum().backward()) // TYPE backw
 scope(() => record(ones([2]), [leaf], () => [undefined]).sum().backward()) // TYPE backward: the gradient of inputs[0] should be a Tensor, got undefined
 scope(() => record(ones([2]), [leaf], () => [gone]).sum().backward()) // DISPOSED backward: the gradient of inputs[0] should be a live Tensor, got one that was disposed
 layers.BatchNorm.forward(of(6)) // VALUE BatchNorm.forward: x should have 2 rows or more in training mode, got shape [6]
+scope(() => Object.assign(new BatchNorm(6), { scale: of(1) }).forward(of(3, 6))) // SHAPE BatchNorm.forward: scale should have shape [6], got [1]
+scope(() => Object.assign(new BatchNorm(6), { shift: of(1) }).forward(of(3, 6))) // SHAPE BatchNorm.forward: shift should have shape [6], got [1]
 cat([of(2, 3), of()]) // SHAPE cat: tensors[1] should have 1 axis or more, got shape []
 cat([of(2, 3), of(2, 4)]) // SHAPE cat: tensors[1] should have shape [2, 3], got [2, 4]
 cat([of(2, 3), of(3)], { dim: 1 }) // SHAPE cat: tensors[1] should have shape [2, 3], got [3]
@@ -103,6 +105,7 @@ clipGradNorm(Object.assign(Array(3), [of(2, 5)]), 1) // TYPE clipGradNorm: param
 clipGradNorm([of(2)], -1) // VALUE clipGradNorm: maxNorm should be a number >= 0, got -1
 clipGradNorm(of(2), 1) // TYPE clipGradNorm: parameters should be an array of Tensors, got a Tensor
 new Conv1D(2 ** 20, 2 ** 20) // MEMORY Conv1D: needs 4398046511104 bytes for shape [1048576, 1048576], and a tensor may have 2147483520
+scope(() => Object.assign(new Conv1D(6, 6), { bias: of(1) }).forward(of(3, 6))) // SHAPE Conv1D.forward: bias should have shape [6], got [1]
 cosineWithWarmup(undefined) // VALUE cosineWithWarmup: steps should be an integer from 1 to 9007199254740991, got NaN
 cosineWithWarmup({ warmup: 5, steps: 5 }) // VALUE cosineWithWarmup: steps should be an integer from 6 to 9007199254740991, got 5
 cosineWithWarmup({ steps: 5, min: 2 }) // VALUE cosineWithWarmup: min should be a number from 0 to 1, got 2
@@ -166,6 +169,8 @@ new FeedForward({ embDim: Symbol('x') }) // TYPE FeedForward: embDim should be a
 new FeedForward() // TYPE FeedForward: config should be a plain object, got undefined
 new FeedForward({ embDim: 4, hiddenDim: 0 }) // VALUE FeedForward: hiddenDim should be a positive integer, got 0
 new FeedForward({ embDim: 4, approximate: 'x' }) // VALUE FeedForward: approximate should be 'tanh' or 'none', got "x"
+scope(() => { const ff = new FeedForward(config); ff.layers[1] = null; return ff.forward(of(3, 6)) }) // TYPE FeedForward.forward: layers[1] should be a layer, got null
+scope(() => Object.assign(new FeedForward(config), { layers: null }).forward(of(3, 6))) // TYPE FeedForward.forward: layers should be an array of layers, got null
 of(2, 1, 3).flatten(2, 1) // VALUE flatten: endDim should be startDim (2) or an axis after it, got 1
 of(2, 1, 3).flatten(3) // VALUE flatten: startDim should be an axis from -3 to 2, got 3
 full(2, 3) // TYPE full: shape should be an array of sizes, got 2
@@ -226,7 +231,14 @@ scope(() => layers.GPTModel.forward([1], { cache: layers.GPTModel.newCache(), re
 scope(() => layers.GPTModel.trfBlocks[0].attn.forward(of(1, 6), { cache: layers.GPTModel.newCache() })) // VALUE Attention.forward: cache should be passed on by its model's forward, got one outside of it
 scope(() => { const model = new GPTModel(config); return model.forward([1], { cache: model.newCache() }) }) // VALUE GPTModel.forward: cache should be used in evaluation mode; call eval() first, got training mode
 scope(() => { const model = new GPTModel(config).eval(); model.trfBlocks[0].attn.train(); return model.forward([1], { cache: model.newCache() }) }) // VALUE Attention.forward: cache should be used in evaluation mode; call eval() first, got training mode
+scope(() => Object.assign(new Attention(config), { cProj: leaf }).forward(of(3, 6))) // TYPE Attention.forward: cProj should be a layer, got a Tensor
+scope(() => Object.assign(new Attention(config), { cAttn: new Linear(6, 6) }).forward(of(3, 6))) // SHAPE Attention.forward: cAttn's output should have shape [3, 18], got [3, 6]
 scope(() => new GPTModel(config).forward([1], { lastOnly: true })) // VALUE GPTModel.forward: lastOnly should be used in evaluation mode; call eval() first, got training mode
+scope(() => Object.assign(new GPTModel(config), { trfBlocks: null }).forward([1])) // TYPE GPTModel.forward: trfBlocks should be an array of layers, got null
+scope(() => Object.assign(new GPTModel(config), { trfBlocks: [5] }).forward([1])) // TYPE GPTModel.forward: trfBlocks[0] should be a layer, got 5
+scope(() => Object.assign(new GPTModel(config), { trfBlocks: [Object.assign(new Identity(), { forward: () => ({}) })] }).forward([1])) // TYPE GPTModel.forward: trfBlocks[0]'s output should be a Tensor, got an object
+scope(() => Object.assign(new GPTModel(config), { tokEmb: null }).forward([1])) // TYPE GPTModel.forward: tokEmb should be a layer, got null
+scope(() => Object.assign(new GPTModel(config), { finalNorm: undefined }).forward([1])) // TYPE GPTModel.forward: finalNorm should be a layer, got undefined
 layers.GPTModel.generate([1], 20) // TYPE GPTModel.generate: options should be a plain object, got 20; write { maxNewTokens: 20 }
 layers.GPTModel.generate([]) // SHAPE GPTModel.generate: ids should be one sequence of at least one token, [tokens] or [1, tokens], got shape [0]
 layers.GPTModel.generate(3) // SHAPE GPTModel.generate: ids should be one sequence of at least one token, [tokens] or [1, tokens], got shape []
@@ -299,6 +311,8 @@ new LayerNorm([]) // VALUE LayerNorm: embDim should have 1 to 64 sizes, got 0
 new LayerNorm([2, 0]) // VALUE LayerNorm: embDim[1] should be a positive integer, got 0
 layers.LayerNorm2d.forward(of(2, 5)) // SHAPE LayerNorm.forward: x should end in 3, 5 (embDim), got shape [2, 5]
 layers.LayerNorm3d.forward(of(2, 5)) // SHAPE LayerNorm.forward: x should end in 2, 2, 5 (embDim), got shape [2, 5]
+scope(() => Object.assign(new LayerNorm(6), { scale: of(1) }).forward(of(3, 6))) // SHAPE LayerNorm.forward: scale should have shape [6], got [1]
+scope(() => Object.assign(new LayerNorm(6), { shift: of(1) }).forward(of(3, 6))) // SHAPE LayerNorm.forward: shift should have shape [6], got [1]
 new LayerNorm(2, of(2, 2)) // TYPE LayerNorm: options should be a plain object, got a Tensor
 new LayerNorm(6, 1e-6, false) // TYPE LayerNorm: takes at most 2 arguments, got 3: 6, 0.000001, false; write { eps: 0.000001, elementwiseAffine: false }
 layerNorm(of(2, 5)) // TYPE layerNorm: shape should be a positive integer, got undefined
@@ -335,6 +349,8 @@ load({ worker: '/worker.js' }) // TYPE load: worker should be a function that re
 load({ treads: 2 }) // VALUE load: options should be among threads, build, int8Kernel, maxMemory, module, worker, got "treads"
 load(null) // TYPE load: options should be a plain object, got null
 layers.Linear.forward(1) // TYPE Linear.forward: x should be a Tensor, got 1
+scope(() => Object.assign(new Linear(6, 6), { weight: of(1) }).forward(of(3, 6))) // SHAPE Linear.forward: weight should have shape [6, 6], got [1]
+scope(() => Object.assign(new Linear(6, 6), { bias: of(1) }).forward(of(3, 6))) // SHAPE Linear.forward: bias should have shape [6], got [1]
 new Linear(2, 2, false) // TYPE Linear: options should be a plain object, got false; write { bias: false }
 layers.Linear.loadStateDict({ weight: of(1, 6) }) // VALUE Linear.loadStateDict: dict should have bias, got weight
 layers.Linear.loadStateDict({ weight: of(1, 6), bias: of(1), gain: of(1) }) // VALUE Linear.loadStateDict: dict should have no other tensors, or come with strict: false, got gain
@@ -461,6 +477,7 @@ of(2, 3).reshape([-1, -1]) // VALUE reshape: shape[1] should be a non-negative i
 rmsNorm(of(2, 5), []) // VALUE rmsNorm: shape should have 1 to 64 sizes, got 0
 rmsNorm(of(2, 5), 5, of(2, 3, 4)) // SHAPE rmsNorm: weight should have shape [5], got [2, 3, 4]
 rmsNorm(of(2, 5), 5, null, 1e-3) // TYPE rmsNorm: options should be a plain object, got 0.001; write { eps: 0.001 }
+scope(() => Object.assign(new RMSNorm(6), { scale: of(1) }).forward(of(3, 6))) // SHAPE RMSNorm.forward: scale should have shape [6], got [1]
 saveSafetensors([of(2, 5)]) // TYPE saveSafetensors: dictOrModule should be a plain object, got an array of 1
 saveSafetensors({ gone }) // DISPOSED saveSafetensors: gone should be a live Tensor, got one that was disposed
 saveSafetensors({ a: [1] }) // TYPE saveSafetensors: a should be a Tensor, got [1]
@@ -473,6 +490,7 @@ scope(() => saveSafetensors(new GPTModel({ ...config, layerNormEpsilon: 1e-3 }),
 scope(() => saveSafetensors(Object.assign(new GPTModel(config), { finalNorm: new RMSNorm(6) }), { names: 'gpt2' })) // VALUE saveSafetensors: names should be 'ours' for a model with other layers than GPT-2's, got 'gpt2'
 scope(() => saveSafetensors(new GPTModel(config).quantize(), { names: 'gpt2' })) // UNSUPPORTED saveSafetensors: names should be 'ours' for int8 weights, got 'gpt2'
 scope(() => saveSafetensors(Object.assign(new Linear(1, 1), { bias: gone }))) // DISPOSED saveSafetensors: bias should be a live Tensor, got one that was disposed
+scope(() => saveSafetensors(Object.assign(new GPTModel(config), { trfBlocks: null }), { names: 'ours' })) // TYPE saveSafetensors: trfBlocks should be an array of layers, got null
 scaledDotProductAttention(q, q) // TYPE scaledDotProductAttention: v should be a Tensor, got undefined
 scaledDotProductAttention(of(4), q, q) // SHAPE scaledDotProductAttention: q should have 2 axes or more, got shape [4]
 scaledDotProductAttention(q, of(3, 5), q) // SHAPE scaledDotProductAttention: k should end in 4, as q, got shape [3, 5]
@@ -569,6 +587,8 @@ of(2, 3, 4).toString({ precision: -1 }) // VALUE toString: precision should be a
 of(2, 3, 4).toString({ digits: 2 }) // VALUE toString: options should be among precision, sciMode, got "digits"
 of(2, 5).toString(2) // TYPE toString: options should be a plain object, got 2; write { precision: 2 }
 layers.TransformerBlock.forward(of(1, 6), { returnWeight: true }) // VALUE TransformerBlock.forward: context should have options among returnWeights, cache, lastOnly, got "returnWeight"
+scope(() => Object.assign(new TransformerBlock(config), { norm1: (x) => x }).forward(of(3, 6))) // TYPE TransformerBlock.forward: norm1 should be a layer, got function norm1
+scope(() => Object.assign(new TransformerBlock(config), { ff: Object.assign(new Identity(), { forward: () => ({}) }) }).forward(of(3, 6))) // TYPE TransformerBlock.forward: ff's output should be a Tensor, got an object
 of(2, 5).transpose(0) // TYPE transpose: dim1 should be an axis from -2 to 1, got undefined
 of(2, 5).transpose(-3, 0) // VALUE transpose: dim0 should be an axis from -2 to 1, got -3
 tril([[1]]) // TYPE tril: x should be a Tensor, got an array of 1
