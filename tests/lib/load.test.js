@@ -6,14 +6,13 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { setImmediate as immediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { GPT_CONFIG_124M, GptLayersError } from 'gpt-layers'
 import * as core from 'gpt-layers/core'
 import { warnOneThread } from '../../build/lib/threads/warn.js'
 import { nodes } from '../nodes/nodes.js'
-import { assertRefuses, builds, copy, load, untyped } from './support.js'
+import { assertRefuses, builds, copy, load } from './support.js'
 
 const read = (/** @type {string} */ build) =>
   readFileSync(new URL(import.meta.resolve(`gpt-layers/${build}.wasm`)))
@@ -388,35 +387,6 @@ test(
   },
 )
 
-test('threadsReason says that one thread was asked for', async () => {
-  assert.deepEqual(threadsOf(await load()), [1, 'load was asked for one thread'])
-})
-
-test('threadsReason names the two headers that a page lacks', async (t) => {
-  t.mock.method(console, 'warn', () => {})
-  replaceGlobal(t, 'crossOriginIsolated', false)
-  assertOneThread(
-    await load({ threads: 2 }),
-    /not cross-origin isolated: .*Cross-Origin-Opener-Policy: same-origin .*Cross-Origin-Embedder-Policy: require-corp/,
-  )
-})
-
-test('threadsReason says that SharedArrayBuffer is missing', async (t) => {
-  t.mock.method(console, 'warn', () => {})
-  replaceGlobal(t, 'SharedArrayBuffer', undefined)
-  assert.deepEqual(threadsOf(await load({ threads: 2 })), [1, 'SharedArrayBuffer is missing here'])
-})
-
-test(
-  'threadsReason says that the given module is a build without threads',
-  { skip: noThreads },
-  async (t) => {
-    t.mock.method(console, 'warn', () => {})
-    const module = new WebAssembly.Module(wasm)
-    assertOneThread(await load({ module, threads: 2 }), /pass gpt-layers\/simd-threads.wasm/)
-  },
-)
-
 test(
   'where the system shares no large memory, such as on an iPhone, threads get a smaller one',
   { skip: noThreads },
@@ -536,20 +506,4 @@ test('a worker of another program is neither believed nor given memory', async (
   const gpt = await load({ threads: 2, worker: () => stranger })
   assertOneThread(gpt, /it is not gpt-layers\/worker.js of version [\d.]+: it said "ready"/)
   assert.equal(sent.mock.callCount(), 0)
-})
-
-test('a worker option that returns no Worker gives one thread and the reason', async (t) => {
-  t.mock.method(console, 'warn', () => {})
-  const worker = untyped(async () => 1)
-  assertOneThread(await load({ threads: 2, worker }), /got a Promise, not a Worker/)
-})
-
-test('a worker that says nothing delays load by 5 s at most', async (t) => {
-  t.mock.method(console, 'warn', () => {})
-  const stranger = endsAfter(t, new Worker('setInterval(() => {}, 1000)', { eval: true }))
-  t.mock.timers.enable({ apis: ['setTimeout'] })
-  const loading = load({ threads: 2, worker: () => stranger })
-  const settled = loading.then(() => true)
-  while (!(await Promise.race([settled, immediate(false)]))) t.mock.timers.tick(100)
-  assertOneThread(await loading, /it was not ready after 5 s/)
 })

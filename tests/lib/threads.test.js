@@ -1,7 +1,8 @@
 // Threads give the bits of one thread, sleep when idle, and end with their instance, whatever happens to a
 // worker.
 
-/** @import { Tensor } from 'gpt-layers' */
+/** @import { TestContext } from 'node:test' */
+/** @import { LoadOptions, Tensor } from 'gpt-layers' */
 /** @import { Gpt } from './support.js' */
 
 import assert from 'node:assert/strict'
@@ -22,6 +23,7 @@ import {
   gradientOf,
   load,
   loadForTest,
+  untyped,
   workersSleep,
 } from './support.js'
 
@@ -214,7 +216,7 @@ const [HOLD, HELD, WROTE] = [0, 1, 2]
  * An instance of two threads whose worker behaves as a browser's: `terminate` is a request, and the worker
  * goes on for a while.
  *
- * @param {import('node:test').TestContext} t
+ * @param {TestContext} t
  * @param {string} kernel whose call fails
  */
 async function loadWithLateWorker(t, kernel) {
@@ -477,80 +479,97 @@ test('an Electron page, where Node’s workers cannot start, has threads', { ski
   gpt.dispose()
 })
 
-test('where the workers’ stacks do not fit into maxMemory there is one thread', { skip }, async (t) => {
-  t.mock.method(console, 'warn', () => {})
-  const gpt = await load({ maxMemory: 1, threads: 64 })
-  assert.equal(gpt.threads, 1)
-  assert.match(String(gpt.threadsReason), /^no worker could start \(.*needs \d+ bytes.*larger maxMemory\)$/)
-  assert.deepEqual(new gpt.ReLU().forward(gpt.tensor([-1, 2])).toArray(), [0, 2])
-})
-
-test('a page that is not cross-origin isolated gets one thread', async (t) => {
-  t.mock.method(console, 'warn', () => {})
-  t.after(() => Reflect.deleteProperty(globalThis, 'crossOriginIsolated'))
-  Object.defineProperty(globalThis, 'crossOriginIsolated', { value: false, configurable: true })
-  const gpt = await loadForTest({ threads: 1 })
-  assert.equal(gpt.threads, 1)
-  const many = await load({ threads: 2 })
-  assert.equal(many.threads, 1)
-  assert.ok(many.exports.memory.buffer instanceof ArrayBuffer)
-})
-
-/** Workers that fail, each in another way, and the reason that the instance gives. */
-const failing = {
-  'cannot be made': {
-    reason: /no workers here/,
-    Failing: class {
-      constructor() {
-        throw new Error('no workers here')
-      }
-    },
-  },
-  'ends at once': {
-    reason: /it exited with code 1/,
-    Failing: class extends Worker {
-      constructor() {
-        super('process.exit(1)', { eval: true })
-      }
-    },
-  },
-  'throws at once': {
-    reason: /mine/,
-    Failing: class extends Worker {
-      constructor() {
-        super('throw new Error("mine")', { eval: true })
-      }
-    },
-  },
-  'never answers': {
-    reason: /it was not ready after 20 s/,
-    Failing: class extends Worker {
-      constructor() {
-        super('setInterval(() => {}, 1000)', { eval: true })
-      }
-    },
-  },
+/** @param {TestContext} t @param {string} name of the global object @param {unknown} value during a test */
+function replaceGlobal(t, name, value) {
+  const original = Object.getOwnPropertyDescriptor(globalThis, name)
+  t.after(() => {
+    if (original) Object.defineProperty(globalThis, name, original)
+    else Reflect.deleteProperty(globalThis, name)
+  })
+  Object.defineProperty(globalThis, name, { value, configurable: true, writable: true })
 }
-for (const [how, { reason, Failing }] of Object.entries(failing)) {
-  test(`where a worker ${how}, load gives one thread`, { skip }, async (t) => {
+
+/** @param {TestContext} t @param {string} code of each worker that the package starts */
+const runs = (t, code) =>
+  startsBy(
+    t,
+    class extends Worker {
+      constructor() {
+        super(code, { eval: true })
+      }
+    },
+  )
+
+/** @param {TestContext} t @param {new () => object} Starts in place of Node's Worker */
+const startsBy = (t, Starts) => t.mock.method(process, 'getBuiltinModule', () => ({ Worker: Starts }))
+
+/** @param {TestContext} t @param {string} code @returns {LoadOptions} with a worker of the user's */
+function given(t, code) {
+  const worker = new Worker(code, { eval: true })
+  t.after(() => worker.terminate())
+  return { threads: 2, worker: () => worker }
+}
+
+const HEADERS = /Cross-Origin-Opener-Policy: same-origin .*Cross-Origin-Embedder-Policy: require-corp/
+const SILENT = 'setInterval(() => {}, 1000)'
+
+/**
+ * Why load gives one thread: the circumstances, and the reason. A third item says that load waits in vain.
+ *
+ * @type {Record<string, [prepare: (t: TestContext) => LoadOptions | void, reason: RegExp, waits?: true]>}
+ */
+const REASONS = {
+  'one thread was asked for': [() => ({ threads: 1 }), /^load was asked for one thread$/],
+  'a page lacks two headers': [(t) => replaceGlobal(t, 'crossOriginIsolated', false), HEADERS],
+  'SharedArrayBuffer is missing': [
+    (t) => replaceGlobal(t, 'SharedArrayBuffer', undefined),
+    /^SharedArrayBuffer is missing here$/,
+  ],
+  'the module has no threads': [
+    () => ({
+      threads: 2,
+      module: new WebAssembly.Module(readFileSync(new URL(import.meta.resolve('gpt-layers/simd.wasm')))),
+    }),
+    /pass gpt-layers\/simd-threads.wasm/,
+  ],
+  'the workers’ stacks do not fit into maxMemory': [
+    () => ({ maxMemory: 1, threads: 64 }),
+    /^no worker could start \(.*needs \d+ bytes.*larger maxMemory\)$/,
+  ],
+  'a worker cannot be made': [
+    (t) =>
+      void startsBy(
+        t,
+        class {
+          constructor() {
+            throw new Error('no workers here')
+          }
+        },
+      ),
+    /no workers here/,
+  ],
+  'a worker ends at once': [(t) => void runs(t, 'process.exit(1)'), /it exited with code 1/],
+  'a worker throws at once': [(t) => void runs(t, 'throw new Error("mine")'), /mine/],
+  'a worker never answers': [(t) => void runs(t, SILENT), /it was not ready after 20 s/, true],
+  'the user’s worker says nothing': [(t) => given(t, SILENT), /it was not ready after 5 s/, true],
+  'the worker option gives no Worker': [
+    () => ({ threads: 2, worker: untyped(async () => 1) }),
+    /got a Promise, not a Worker/,
+  ],
+}
+for (const [why, [prepare, reason, waits]] of Object.entries(REASONS)) {
+  test(`load gives one thread where ${why}, says why, and computes`, { skip }, async (t) => {
     t.mock.method(console, 'warn', () => {})
-    t.mock.method(process, 'getBuiltinModule', () => ({ Worker: Failing }))
-    const patient = how === 'never answers'
-    if (patient) t.mock.timers.enable({ apis: ['setTimeout'] })
-    const loading = load({ threads: 3 })
+    const options = prepare(t) ?? { threads: 3 }
+    if (waits) t.mock.timers.enable({ apis: ['setTimeout'] })
+    const loading = load(options)
     const settled = loading.then(() => true)
-    while (patient && !(await Promise.race([settled, immediate(false)]))) t.mock.timers.tick(100)
+    while (waits && !(await Promise.race([settled, immediate(false)]))) t.mock.timers.tick(100)
     const gpt = await loading
     assert.equal(gpt.threads, 1)
     assert.match(String(gpt.threadsReason), reason)
     assert.deepEqual(new gpt.ReLU().forward(gpt.tensor([-1, 2])).toArray(), [0, 2])
-    assert.equal(
-      new gpt.GELU()
-        .forward(gpt.ones([100_000]))
-        .mean()
-        .item() > 0.84,
-      true,
-    )
+    assert.ok(new gpt.GELU().forward(gpt.ones([100_000])).data.every((value) => value > 0.84))
   })
 }
 
