@@ -3,6 +3,7 @@ import type { Disposes } from '../typed.ts'
 import type { KeyValueCache } from './kvcache.ts'
 import {
   checkBoolean,
+  checkCount,
   checkFunction,
   checkObject,
   checkOptions,
@@ -14,7 +15,7 @@ import {
   nameMethods,
   number,
 } from '../check.ts'
-import { fail, GptLayersError } from '../errors.ts'
+import { fail, GptLayersError, withName } from '../errors.ts'
 import { checkTensor } from '../tensor/check.ts'
 import { type Int8Weight, GROUP_SIZE } from '../tensor/int8weight.ts'
 import { snakeCase } from '../tensor/pyformat.ts'
@@ -500,10 +501,16 @@ const ourForwards: WeakSet<object> = new WeakSet()
 /** Names a method of a class of ours. The context of `forward` is checked, also where the layer does not read it. */
 function nameMethod(key: string, method: Method): Method {
   if (key !== 'forward') return namedMethod(key, method)
-  const forward = namedMethod(key, function (this: Module, x: never, context: never) {
-    if (context !== undefined) checkContext(this, context)
-    return method.call(this, x, context)
-  })
+  /** As `named`, but for a call less: `forward` is called most. */
+  const forward = function (this: Module, ...args: never[]): unknown {
+    try {
+      if (args[1] !== undefined) checkContext(this, args[1])
+      if (args.length > 2) checkCount(args, 2)
+      return method.apply(this, args)
+    } catch (error) {
+      throw withName(error, `${this.constructor.name}.forward`)
+    }
+  }
   ourForwards.add(forward)
   return forward
 }
