@@ -68,10 +68,8 @@ const note = (option: string): string => (Object.hasOwn(FIXED, option) ? ` (${FI
 const cut = (text: string, most: number = MAX_STRING): string =>
   text.length > most ? `${text.slice(0, most)}…` : text
 
-/** The name of a tensor for an error message. */
 export const shortName = (name: string): string => cut(name, MAX_NAME)
 
-/** The name of a function. */
 function nameOf(value: { name?: unknown } | undefined): string | undefined {
   const name = value?.name
   return typeof name === 'string' && name !== '' ? cut(name) : undefined
@@ -414,7 +412,7 @@ export function nameMethods(
   }
 }
 
-/** An AbortSignal. */
+/** An AbortSignal, for which the types do not need the DOM's. */
 export interface SignalLike {
   aborted: boolean
   reason: unknown

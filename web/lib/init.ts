@@ -35,7 +35,7 @@ export interface KaimingOptions {
 
 const FINITE = /* @__PURE__ */ number('a finite number', Number.isFinite)
 
-/** PyTorch's calculate_gain; of leakyRelu for a slope of 0. */
+/** PyTorch's calculate_gain. */
 const GAINS = { linear: 1, sigmoid: 1, tanh: 5 / 3, relu: Math.SQRT2, leakyRelu: Math.SQRT2, selu: 3 / 4 }
 
 /**

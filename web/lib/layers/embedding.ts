@@ -27,7 +27,6 @@ export const embedding = /* @__PURE__ */ named('embedding', (indices: Indices, w
   return rowsOf(weight, checkIndices('indices', indices, shape[0]))
 })
 
-/** @param weight [rows, size] */
 function rowsOf(weight: Tensor, checked: ReturnType<typeof checkIndices>): Tensor {
   const [count, dim] = weight.shape
   const y = Tensor.empty([...checked.shape, dim])

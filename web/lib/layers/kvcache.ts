@@ -6,7 +6,7 @@ import { isByDot } from '../tensor/int8weight.ts'
 import { temporary } from '../runtime/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
 
-/** An Attention. */
+/** An Attention, which an import would make a circle. */
 interface Layer {
   readonly embDim: number
   readonly nHeads: number
@@ -56,11 +56,10 @@ export class KeyValueCache {
   /** See `Compared`. A symbol of its own: a cache equals only itself. @internal */
   readonly structuredClone = Symbol('a cache: make one with model.newCache() where it is used')
 
-  /** The number of sequences. */
+  /** the number of sequences */
   readonly batchSize: number
   /** The most tokens of a sequence. */
   readonly maxTokens: number
-  /** How keys and values are stored. */
   readonly dtype: 'float32' | 'int8'
   /** The tokens of the first sequence. Each change makes a new array: `generate` sees it by that. @internal */
   tokens: readonly number[] = []
@@ -173,13 +172,20 @@ export class KeyValueCache {
    * succeeded.
    *
    * @internal
-   * @param cache checked
    * @param ids [batch, tokens]
    * @param shape the shape of ids, for an error
+   * @param fn gets the number of tokens in the cache
    * @throws {GptLayersError} SHAPE where the cache has another batch size or not enough room; what `fn`
    *   throws. After INTERNAL the cache is disposed: a thread that did not finish may still write into it
    */
-  static append<T>(cache: KeyValueCache, ids: Int32Array, shape: readonly number[], fn: () => T): T {
+  static append<T>(
+    value: unknown,
+    model: object,
+    ids: Int32Array,
+    shape: readonly number[],
+    fn: (past: number) => T,
+  ): T {
+    const cache = KeyValueCache.check(value, model)
     const [count] = shape.slice(-1)
     if (ids.length / count !== cache.batchSize) {
       const expected = `have ${cache.batchSize} sequences (the cache's batchSize)`
@@ -192,7 +198,7 @@ export class KeyValueCache {
     }
     cache.#running = { count, done: new Set() }
     try {
-      const result = fn()
+      const result = fn(cache.length)
       cache.tokens = [...cache.tokens, ...ids.subarray(0, count)]
       return result
     } catch (error) {

@@ -24,7 +24,6 @@ interface Kind {
   isTransposed: boolean
   forward: FunctionName
   backward: FunctionName
-  /** draws the first values */
   initialize: (weight: Tensor, bias: Tensor | null) => void
 }
 
@@ -98,7 +97,6 @@ export class Affine extends Module {
   static override readonly ownName: string = 'Affine'
 
   #kind: Kind
-  /** of the weight */
   #shape: readonly number[]
   #inputs: number
   #outputs: number

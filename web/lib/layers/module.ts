@@ -235,7 +235,7 @@ export class Module {
    * @example new gpt.Sequential(new gpt.Linear(5, 6), new gpt.ReLU()).modules().length // 3
    */
   modules(): Module[] {
-    return namedModules(this).map(([, module]) => module)
+    return [...new Set(modulesIn(this).map(([, module]) => module))]
   }
 
   /**
@@ -330,7 +330,7 @@ export class Module {
     return null
   }
 
-  /** Those of a layer and of all layers inside. @internal */
+  /** @internal */
   static int8Matrices(root: Module): Matrices {
     return matricesOf(namedModules(root))
   }
@@ -467,7 +467,6 @@ function modulesIn(module: Module, path: Path = [], above: readonly Module[] = [
   return [[path, module], ...inside]
 }
 
-/** Every tensor of a layer and of the layers inside. */
 const tensorsIn = (root: Module): [Path, Tensor][] =>
   modulesIn(root).flatMap(([path, module]) =>
     module
@@ -484,7 +483,7 @@ const namedModules = (root: Module): [string, Module][] =>
 const namedTensors = (root: Module): [string, Tensor][] =>
   firstNames(tensorsIn(root).map(([path, tensor]) => [nameOf(path), tensor]))
 
-/** Keeps each value once, under the first of its names. */
+/** Keeps each value once. */
 export function firstNames<T>(named: [string, T][]): [string, T][] {
   const seen = new Set()
   return named.filter(([, value]) => !seen.has(value) && seen.add(value))

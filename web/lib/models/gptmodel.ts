@@ -158,9 +158,8 @@ export class GPTModel extends Module {
     const { cache } = rest
     if (cache !== undefined) {
       checkEvaluation('cache', this)
-      const known = KeyValueCache.check(cache, this)
-      return KeyValueCache.append(known, indices, shape, () =>
-        withoutTape(() => temporary(() => compute(known.length))),
+      return KeyValueCache.append(cache, this, indices, shape, (past) =>
+        withoutTape(() => temporary(() => compute(past))),
       )
     }
     return temporary(() => compute(0))
