@@ -412,7 +412,7 @@ export function nameMethods(
   }
 }
 
-/** An AbortSignal, for which the types do not need the DOM's. */
+/** What is read of an AbortSignal: the types of the package do not need those of the DOM. */
 export interface SignalLike {
   aborted: boolean
   reason: unknown

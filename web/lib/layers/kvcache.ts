@@ -6,7 +6,7 @@ import { isByDot } from '../tensor/int8weight.ts'
 import { temporary } from '../runtime/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
 
-/** An Attention, which an import would make a circle. */
+/** An Attention. An import of it would be a circle. */
 interface Layer {
   readonly embDim: number
   readonly nHeads: number
@@ -56,10 +56,11 @@ export class KeyValueCache {
   /** See `Compared`. A symbol of its own: a cache equals only itself. @internal */
   readonly structuredClone = Symbol('a cache: make one with model.newCache() where it is used')
 
-  /** the number of sequences */
+  /** The number of sequences. */
   readonly batchSize: number
   /** The most tokens of a sequence. */
   readonly maxTokens: number
+  /** How keys and values are stored. */
   readonly dtype: 'float32' | 'int8'
   /** The tokens of the first sequence. Each change makes a new array: `generate` sees it by that. @internal */
   tokens: readonly number[] = []
