@@ -47,7 +47,6 @@ export const unitOf = (transposed: boolean, groupSize: number): number => (trans
 /** What the kernels call `dot`: for which inner loop weights are laid out, and caches. */
 export const isByDot = (): number => Number(int8Kernel === 'dot')
 
-/** The bytes of a weight. */
 const bytesOf = (outputs: number, inputs: number, groupSize: number): number =>
   exports.gpt_int8_size(outputs, inputs, groupSize, isByDot()) >>> 0
 
@@ -140,7 +139,7 @@ export class Int8Weight {
     return result
   }
 
-  /** Writes the values to an array with as many elements. @internal */
+  /** @internal @param target has as many elements */
   readValues(target: Int8Array | Uint8Array): void {
     const [outputs, inputs] = this.shape
     const memory = heap()
@@ -252,17 +251,11 @@ export class Int8Weight {
     }
   }
 
-  /** A view of the whole weight as floats; the scales are some of them. */
   #storedScales(): Float32Array {
     return heap().floats(this.byteOffset, this.byteLength / 4)
   }
 
-  /**
-   * Checks a layer's weight.
-   *
-   * @internal
-   * @param shape [outputs, inputs] of the layer
-   */
+  /** @internal @param shape [outputs, inputs] of the layer */
   static checkUsable(weight: Int8Weight, shape: readonly number[]): Int8Weight {
     weight.#live()
     checkSameShape('int8Weight', weight.shape, shape)

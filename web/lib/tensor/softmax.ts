@@ -58,7 +58,7 @@ function softmaxOfRows(x: Tensor, rows: number, cols: number): Tensor {
   })
 }
 
-/** The largest element of a row is subtracted first, so that no power of e is infinite. */
+/** As softmax, it subtracts the largest element of a row first. */
 function logSoftmaxOfRows(x: Tensor, rows: number, cols: number): Tensor {
   const { shape } = x
   const last = { dim: -1, keepdim: true }
