@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { runInNewContext } from 'node:vm'
 import { GptLayersError } from 'gpt-layers'
 import { PATIENCE, load } from '../lib/support.js'
+import { json } from '../lib/tensorfile.js'
 
 /**
  * Headers of n characters or so that could take a reader long.
@@ -27,19 +28,11 @@ const LONG = {
   spaces: (n) => `{}${' '.repeat(n)}`,
 }
 
-/** @param {string} header @returns {Buffer} a file without data */
-function fileOf(header) {
-  const text = Buffer.from(header)
-  const file = Buffer.concat([Buffer.alloc(8), text])
-  file.writeBigUInt64LE(BigInt(text.length))
-  return file
-}
-
 for (const [name, header] of Object.entries(LONG)) {
   test(`the work for a header grows no faster than its length: ${name}`, async () => {
     const gpt = await load()
     const read = (/** @type {number} */ n) => {
-      const file = fileOf(header(n))
+      const file = json(header(n))
       return () => {
         try {
           gpt.loadSafetensors(file)
@@ -64,7 +57,7 @@ test('the work of matching names grows with names plus layers, not with names ti
     const entries = Array.from({ length: count }, (_, i) =>
       ['weight', 'bias'].map((name) => `"${i}.${name}":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}`),
     )
-    const file = fileOf(`{${entries.flat()}}`)
+    const file = json(`{${entries.flat()}}`)
     const dict = Object.fromEntries(Object.entries(layer.stateDict()).reverse())
     return countSteps(() => {
       layer.loadStateDict(dict)

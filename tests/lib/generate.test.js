@@ -84,6 +84,24 @@ function distribution(logits, text, { temperature = 1, topK = Infinity, topP = 1
 const assertProbability = (actual, expected) =>
   assert.ok(Math.abs(actual - expected) <= 2e-5 * expected + 1e-9, `${actual}, expected ${expected}`)
 
+/**
+ * Asserts that a token is one of those that can be drawn, with its probability, and that `top` has the best.
+ *
+ * @param {GeneratedToken} drawn
+ * @param {{ token: number, probability: number }[]} expected of `distribution`
+ */
+function assertDrawn({ token, probability, top }, expected) {
+  const drawn = expected.find((candidate) => candidate.token === token)
+  assert.ok(drawn, `token ${token} can be drawn`)
+  assertProbability(probability, drawn.probability)
+  const best = expected.slice(0, 10)
+  assert.deepEqual(
+    top.map((candidate) => candidate.token),
+    best.map((candidate) => candidate.token),
+  )
+  top.forEach((candidate, i) => assertProbability(candidate.probability, best[i].probability))
+}
+
 /** A model whose logits a test chooses. */
 class Fixed extends gpt.GPTModel {
   /** @type {ArrayLike<number>} */ #logits
@@ -114,16 +132,10 @@ test('temperature 0 writes the most probable tokens, and draws no number', () =>
   gpt.manualSeed(1)
   const generated = [...model.generate(text, { maxNewTokens: 9, temperature: 0 })]
   assert.equal(generated.length, 9)
-  for (const { token, probability, top } of generated) {
-    const expected = distribution(logitsAfter(text), text, {})
-    assert.equal(token, best(text))
-    assertProbability(probability, expected[0].probability)
-    assert.deepEqual(
-      top.map((candidate) => candidate.token),
-      expected.slice(0, 10).map((candidate) => candidate.token),
-    )
-    top.forEach((candidate, i) => assertProbability(candidate.probability, expected[i].probability))
-    text.push(token)
+  for (const drawn of generated) {
+    assertDrawn(drawn, distribution(logitsAfter(text), text, {}))
+    assert.equal(drawn.token, best(text))
+    text.push(drawn.token)
   }
   const next = gpt.rand([]).item()
   gpt.manualSeed(1)
@@ -161,17 +173,9 @@ for (const sampling of samplings) {
   test(`the probabilities with ${JSON.stringify(sampling)} are those of transformers’ definitions`, () => {
     gpt.manualSeed(3)
     const text = [3, 1, 4, 1, 5]
-    for (const { token, probability, top } of model.generate(text, { maxNewTokens: 8, ...sampling })) {
-      const expected = distribution(logitsAfter(text), text, sampling)
-      const drawn = expected.find((candidate) => candidate.token === token)
-      assert.ok(drawn, `token ${token} can be drawn`)
-      assertProbability(probability, drawn.probability)
-      assert.equal(top.length, Math.min(10, expected.length))
-      top.forEach((candidate, i) => {
-        assert.equal(candidate.token, expected[i].token)
-        assertProbability(candidate.probability, expected[i].probability)
-      })
-      text.push(token)
+    for (const drawn of model.generate(text, { maxNewTokens: 8, ...sampling })) {
+      assertDrawn(drawn, distribution(logitsAfter(text), text, sampling))
+      text.push(drawn.token)
     }
     assert.equal(text.length, 13)
   })
@@ -180,14 +184,9 @@ for (const sampling of samplings) {
 test('the penalty makes a token of the text less probable, also where its logit is negative', () => {
   const logits = [1, -1, 2, -0.5]
   const fixed = new Fixed(logits)
-  const [{ top }] = fixed.generate([0, 1], { maxNewTokens: 1, repetitionPenalty: 2 })
+  const [drawn] = fixed.generate([0, 1], { maxNewTokens: 1, repetitionPenalty: 2 })
   fixed.dispose()
-  const expected = distribution(logits, [0, 1], { repetitionPenalty: 2 })
-  assert.equal(top.length, expected.length)
-  top.forEach(({ token, probability }, i) => {
-    assert.equal(token, expected[i].token)
-    assertProbability(probability, expected[i].probability)
-  })
+  assertDrawn(drawn, distribution(logits, [0, 1], { repetitionPenalty: 2 }))
 })
 
 test('tokens are drawn as often as their probabilities say', () => {
@@ -217,16 +216,7 @@ test('a large vocabulary has the right tokens on top, with and without topK and 
     { topP: 0.99, temperature: 5 },
     { topP: 0.5, topK: 99 },
   ]) {
-    const expected = distribution([...logits], [], sampling)
-    const { token, probability, top } = drawFrom(logits, sampling)
-    const drawn = expected.find((candidate) => candidate.token === token)
-    assert.ok(drawn)
-    assertProbability(probability, drawn.probability)
-    assert.deepEqual(
-      top.map((candidate) => candidate.token),
-      expected.slice(0, 10).map((candidate) => candidate.token),
-    )
-    top.forEach((candidate, i) => assertProbability(candidate.probability, expected[i].probability))
+    assertDrawn(drawFrom(logits, sampling), distribution([...logits], [], sampling))
   }
 })
 
@@ -258,13 +248,15 @@ test('topK keeps the tokens that equal the k-th, as transformers', () => {
     [[3, 1, 2, 1, 0], 3, [0, 2, 1, 3]],
     [[1, -Infinity, -Infinity], 2, [0]],
   ])) {
-    const expected = distribution([...logits], [], { topK })
-    const { top } = drawFrom([...logits], { topK })
+    const drawn = drawFrom([...logits], { topK })
+    assertDrawn(
+      drawn,
+      distribution([...logits], [], { topK }).filter(({ probability }) => probability > 0),
+    )
     assert.deepEqual(
-      top.map(({ token }) => token),
+      drawn.top.map(({ token }) => token),
       kept,
     )
-    top.forEach(({ probability }, i) => assertProbability(probability, expected[i]?.probability ?? 0))
   }
 })
 
@@ -563,18 +555,40 @@ test('the penalty changes a copy of the logits, not the tensor that a head retur
   kept.dispose()
 })
 
-test('with a sliding window of contextLength each token is that of the last contextLength tokens', () => {
+/**
+ * Asserts that a text goes on with the best tokens, where the model reads it until it is full, and then the last
+ * tokens again.
+ *
+ * @param {GPTModel} of
+ * @param {number[]} prompt
+ * @param {number[]} written
+ * @param {number} capacity how many tokens are read at once
+ * @param {number} slidingWindow how many are read again
+ */
+function assertWindowed(of, prompt, written, capacity, slidingWindow) {
+  const text = [...prompt]
+  let read = [...prompt]
+  for (const token of written) {
+    if (read.length > capacity) read = text.slice(-slidingWindow)
+    assert.equal(token, best(read, of))
+    text.push(token)
+    read.push(token)
+  }
+}
+
+test('with a sliding window the model reads until it is full, then the last tokens again', () => {
   const varied = lively(2, config)
-  for (const length of [1, 15, 16, 17, 40]) {
-    const text = Array.from({ length }, (_, i) => (7 * i) % 23)
-    const options = { maxNewTokens: 25, temperature: 0, slidingWindow: 16 }
-    const written = tokensOf(varied.generate(text, options))
-    assert.equal(written.length, 25)
-    for (const token of written) {
-      assert.equal(token, best(text.slice(-16), varied))
-      text.push(token)
+  for (const [slidingWindow, maxNewTokens, lengths] of /** @type {const} */ ([
+    [16, 25, [1, 15, 16, 17, 40]],
+    [5, 40, [2, 16, 20]],
+  ])) {
+    for (const length of lengths) {
+      const text = Array.from({ length }, (_, i) => (7 * i) % 23)
+      const written = tokensOf(varied.generate(text, { maxNewTokens, temperature: 0, slidingWindow }))
+      assert.equal(written.length, maxNewTokens)
+      assertWindowed(varied, text, written, 16, slidingWindow)
+      assert.ok(new Set(written).size > 5, `the tokens should vary, they are ${written}`)
     }
-    assert.ok(new Set(written).size > 5, `the tokens should vary, they are ${written}`)
   }
   varied.dispose()
 })
@@ -588,24 +602,6 @@ for (const { seed, config: sizes, ids, written } of golden('gptmodel').generated
   })
 }
 
-test('with a smaller sliding window the model reads until it is full, then the last tokens again', () => {
-  const varied = lively(2, config)
-  for (const length of [2, 16, 20]) {
-    const text = Array.from({ length }, (_, i) => (5 * i) % 23)
-    const options = { maxNewTokens: 40, temperature: 0, slidingWindow: 5 }
-    const windowed = tokensOf(varied.generate(text, options))
-    assert.equal(windowed.length, 40)
-    let read = [...text]
-    for (const token of windowed) {
-      if (read.length > 16) read = text.slice(-5)
-      assert.equal(token, best(read, varied))
-      text.push(token)
-      read.push(token)
-    }
-  }
-  varied.dispose()
-})
-
 test('with a sliding window a cache is filled again and again, and its text can be continued', () => {
   const varied = lively(2, config)
   for (const slidingWindow of [6, 4]) {
@@ -614,13 +610,7 @@ test('with a sliding window a cache is filled again and again, and its text can 
     const text = [1, 2, 3]
     const first = tokensOf(varied.generate(text, { ...options, maxNewTokens: 9 }))
     const second = tokensOf(varied.generate(first.slice(-1), { ...options, maxNewTokens: 8 }))
-    let read = [...text]
-    for (const token of [...first, ...second]) {
-      if (read.length > 6) read = text.slice(-slidingWindow)
-      assert.equal(token, best(read, varied))
-      text.push(token)
-      read.push(token)
-    }
+    assertWindowed(varied, text, [...first, ...second], 6, slidingWindow)
     cache.dispose()
   }
   varied.dispose()
