@@ -8,6 +8,7 @@ import { test as testInNode } from 'node:test'
 import { load } from 'gpt-layers'
 import { exact } from '../../build/demo/numbers.js'
 import { draw, normalize, statistics } from '../../build/demo/sections/batch-norm/compute.js'
+import { BATCH, LIMITS } from '../../build/demo/sections/batch-norm/slice.js'
 import {
   click,
   dragByFinger,
@@ -101,39 +102,55 @@ testInNode(
   },
 )
 
-testInNode('the statistics that are shown give the result', () => {
-  const x = drawn.x.slice(0, 4)
-  for (const norm of /** @type {const} */ (['layer', 'rms', 'batch']))
-    for (const running of norm === 'batch' ? [null, drawn] : [null]) {
-      const result = normalize(norm, x, running)
-      for (const [row, values] of x.entries())
-        values.forEach((value, col) => {
-          const { mean, variance } = statistics(norm, x, { row, col }, running)
-          near((value - mean) / Math.sqrt(variance + 1e-5), result?.[row][col] ?? NaN, 1e-5)
-        })
-    }
-})
+testInNode(
+  'the statistics that are shown give the result, for every batch, and with dots at their ends',
+  () => {
+    const batches = Array.from({ length: BATCH.max }, (_, i) => drawn.x.slice(0, i + 1))
+    const ends = LIMITS.flatMap((end) => [
+      drawn.x.map((row, r) => row.map((value, c) => (r === 1 || c === 2 ? end : value))), // a row and a column of it
+      drawn.x.map((row, r) => row.with(r % 5, end)),
+    ])
+    for (const x of [...batches, ...ends])
+      for (const norm of /** @type {const} */ (['layer', 'rms', 'batch']))
+        for (const running of norm === 'batch' ? [null, drawn] : [null]) {
+          const result = normalize(norm, x, running)
+          if (norm === 'batch' && !running && x.length === 1) {
+            assert.equal(result, null)
+            continue
+          }
+          for (const [row, values] of x.entries())
+            values.forEach((value, col) => {
+              const { mean, variance } = statistics(norm, x, { row, col }, running)
+              near((value - mean) / Math.sqrt(variance + 1e-5), result?.[row][col] ?? NaN, 2e-5)
+            })
+        }
+  },
+)
 
-test('a dragged dot moves its row in layer norm and its column in batch norm, which are lit', async () => {
+test('a dragged dot moves its row in layer norm and its column in batch norm, which are lit; before, nothing is', async () => {
   const { page, complaints } = await show()
   assertNear(await numbers(page, 'x'), drawn.x.slice(0, 4))
-  for (const [norm, moving, result] of /** @type {const} */ ([
-    ['layer', ROW, 'Layer norm'],
-    ['rms', ROW, 'RMSNorm'],
-    ['batch', COLUMN, 'Batch norm'],
-  ])) {
-    await choose(page, result)
-    if (norm === 'layer') assertNear(await numbers(page, norm), computed(4, norm))
-    const [x, before] = [await dots(page, 'x'), await dots(page, norm)]
-    const was = await value(page, dot(2, 4))
-    const { x: at, y } = await hold(page, dot(2, 4))
-    await page.mouse.move(at - 12, y, { steps: 5 })
-    assert.ok((await value(page, dot(2, 4))) < was - 0.2)
-    assert.deepEqual(moved(await dots(page, 'x'), x), ['2 4'])
-    assert.deepEqual(moved(await dots(page, norm), before), moving)
-    for (const table of ['x', norm]) assert.deepEqual(lit(await dots(page, table)), moving)
-    await page.mouse.up()
-  }
+  const NORMS = /** @type {const} */ ([
+    ['layer', ROW],
+    ['rms', ROW],
+    ['batch', COLUMN],
+  ])
+  const tables = async () => Promise.all(NORMS.map(([norm]) => dots(page, norm)))
+  for (const [norm] of NORMS) assertNear(await numbers(page, norm), computed(4, norm))
+  const [x, before] = [await dots(page, 'x'), await tables()]
+  for (const one of [x, ...before]) assert.deepEqual(lit(one), [])
+  const was = await value(page, dot(2, 4))
+  const { x: at, y } = await hold(page, dot(2, 4))
+  await page.mouse.move(at - 12, y, { steps: 5 })
+  assert.ok((await value(page, dot(2, 4))) < was - 0.2)
+  assert.deepEqual(moved(await dots(page, 'x'), x), ['2 4'])
+  assert.deepEqual(lit(await dots(page, 'x')), ['2 4'])
+  const after = await tables()
+  NORMS.forEach(([, moving], i) => {
+    assert.deepEqual(moved(after[i], before[i]), moving)
+    assert.deepEqual(lit(after[i]), moving)
+  })
+  await page.mouse.up()
   assert.deepEqual(complaints, [])
   await page.close()
 })
@@ -157,20 +174,23 @@ test('a dot can be taken within 24 pixels; keys move it within its limits, and t
   assert.deepEqual(await numbers(second.page, 'layer'), await numbers(page, 'layer'))
   await second.page.close()
   await page.close()
-  const bad = await show('&batch-norm.batch=9&batch-norm.norm=group&batch-norm.edits=x71:1')
+  const bad = await show('&batch-norm.batch=9&batch-norm.mode=group&batch-norm.edits=x71:1')
   assert.match(
     await problem(bad.page),
-    /batch-norm\.batch=9, batch-norm\.norm=group, batch-norm\.edits=x71:1/,
+    /batch-norm\.batch=9, batch-norm\.mode=group, batch-norm\.edits=x71:1/,
   )
   await bad.page.close()
 })
 
-test('the guess shows batch norm; one sample it refuses in training and normalizes in evaluation', async () => {
+test('the guess points at a number; one sample batch norm refuses in training and normalizes in evaluation', async () => {
   const { page, complaints } = await show('', { width: 1280, height: 720 })
   const tall = () => page.$eval('#batch-norm', (one) => one.getBoundingClientRect().height)
   await click(page, '.guess button:nth-child(1)')
   assert.match(await text(page, '.answer'), /^Not quite: 4\. That feature of every sample/)
-  assertNear(await numbers(page, 'batch'), computed(4, 'batch'))
+  assert.deepEqual(
+    lit(await dots(page, 'batch')),
+    [1, 2, 3, 4].map((sample) => `${sample} 3`),
+  )
   const four = await tall()
   await focus(page, '#batch-norm input[type=range]')
   await press(page, 'Home')
@@ -191,35 +211,25 @@ test('the guess shows batch norm; one sample it refuses in training and normaliz
   await page.close()
 })
 
-test('pointing at a dot prints its number, and a calculation that works out', async () => {
+test('pointing at a dot prints its number, and three calculations that work out', async () => {
   const { page } = await show()
-  for (const [name, norm] of [
-    ['Layer norm', 'layer'],
-    ['Batch norm', 'batch'],
-    ['RMSNorm', 'rms'],
-  ]) {
-    await choose(page, name)
-    const results = (await numbers(page, norm)).flat()
-    for (const [i, circle] of (await page.$$(`#batch-norm [data-norm=${norm}] .dot`)).entries()) {
-      if (i % 3 !== 0) continue // of each row and each column some
-      await hover(page, circle)
-      const [row, col] = [Math.floor(i / 5), i % 5]
-      const place = `Sample ${row + 1}, feature ${col + 1}: ${exact(drawn.x[row][col])}`
-      assert.equal(await text(page, '[data-norm=x] .note'), place)
+  const NORMS = ['layer', 'batch', 'rms']
+  const results = await Promise.all(NORMS.map(async (norm) => (await numbers(page, norm)).flat()))
+  for (const [i, circle] of (await page.$$('#batch-norm [data-norm=x] .dot')).entries()) {
+    if (i % 3 !== 0) continue // of each row and each column some
+    await hover(page, circle)
+    const [row, col] = [Math.floor(i / 5), i % 5]
+    const place = `Sample ${row + 1}, feature ${col + 1}: ${exact(drawn.x[row][col])}`
+    assert.equal(await text(page, '[data-norm=x] .note'), place)
+    for (const [n, norm] of NORMS.entries()) {
       const printed = await text(page, `[data-norm=${norm}] .note`)
-      near(parse(printed.split(' = ')[1]), results[i], 0.0051, place)
+      near(parse(printed.split(' = ')[1]), results[n][i], 0.0051, place)
       if (norm === 'rms') assert.doesNotMatch(printed, /^\(/, 'it subtracts no mean')
       const [left, right] = printed.replaceAll('−', '-').replace('√', 'Math.sqrt').split(' = ')
       const found = Number(await page.evaluate(left.replace(/(\(-[\d.]+\))/, ' $1')))
       assert.equal(found.toFixed(4).replace('-0.0000', '0.0000'), right, printed)
     }
   }
-  await page.close()
-})
-
-test('on a phone both tables are on one screen', async () => {
-  const { page } = await show('', { width: 360, height: 740 })
-  assert.ok((await page.$eval('#batch-norm .tables', (one) => one.getBoundingClientRect().height)) <= 740)
   await page.close()
 })
 

@@ -4,9 +4,7 @@ import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { load } from 'gpt-layers'
 import { exampleOutputs } from '../../build/demo/example.js'
-import { float16, layerNorm } from '../../build/demo/float16.js'
 import { TASKS } from '../../build/demo/sections/end/tasks.js'
-import halfPrecision from '../../build/demo/sections/half-precision/slice.js'
 import { normalize } from '../../build/demo/norm.js'
 import { click, get, near, test, text, useSite, waitInPage } from './browser.js'
 
@@ -27,7 +25,7 @@ test('a sentence leads to each section but the opening; then come the sources, t
     ids.slice(1).map((id) => `#${id}`),
   )
   const sentences = await page.$$eval('#end > ol li', (all) => all.map((one) => one.textContent.trim()))
-  for (const sentence of sentences) assert.match(sentence, /^[^:]+: .{40,}\.$/)
+  for (const sentence of sentences) assert.match(sentence, /^.{40,}\.$/)
   const said = await text(page, '#end')
   assert.match(said, /Ba, Kiros, Hinton 2016: Layer Normalization/)
   assert.match(said, /The gpt-layers authors made it from the notebook “GPT Architecture Part 2: Layer Norm/)
@@ -48,21 +46,18 @@ test('the answers of the tasks are what the figures compute', async () => {
   const farthest = Math.max(...normalize(first.with(0, 1e6), settings).divided.values)
   const { variance } = normalize(first, settings).before
   near(normalize(first, { ...settings, eps: variance }).divided.variance, 0.5, 1e-6)
-  const { row } = halfPrecision.defaults()
-  const parameters = { scale: row.map(() => 1), shift: row.map(() => 0) }
-  const isFinite = (/** @type {number} */ value) =>
-    Number.isFinite(layerNorm(float16, row.with(-1, value), parameters).variance)
-  const largest = Array.from({ length: 1000 }, (_, i) => i).findLast(isFinite)
+  // half-precision.test.js holds it for the rows.
+  const deviation = Math.sqrt(65504 / 80)
   assert.deepEqual(
     TASKS.map(({ answer }) => answer),
-    [farthest.toFixed(4), variance.toFixed(4), String(largest), '5 and 4', String(2 * 24 + 1)],
+    [farthest.toFixed(4), variance.toFixed(4), deviation.toFixed(1), '5 and 4', String(2 * 24 + 1)],
   )
 })
 
-test('an answer is hidden until it is asked for, and the sheet in print has the tasks alone', async () => {
+test('the answers are hidden until they are asked for, and the sheet in print has the tasks alone', async () => {
   const { page } = await openEnd()
   const seen = () =>
-    page.$$eval('#end details, #opening, #end .tasks li', (all) =>
+    page.$$eval('#end details, #opening, #end .tasks > ol li', (all) =>
       all.map((one) => one.checkVisibility() && (!(one instanceof HTMLDetailsElement) || one.open)),
     )
   assert.deepEqual((await seen()).filter(Boolean).length, 1 + TASKS.length)

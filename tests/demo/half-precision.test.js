@@ -7,11 +7,23 @@ import { readFileSync } from 'node:fs'
 import { test as testInNode } from 'node:test'
 import * as gpt from 'gpt-layers'
 import { float16, layerNorm } from '../../build/demo/float16.js'
-import slice, { FACTORS, SHIFT, STORY, WORDS } from '../../build/demo/sections/half-precision/slice.js'
+import { FACTORS, LOST, STORY, WORDS } from '../../build/demo/sections/half-precision/slice.js'
+import story, { PROMPT, TEMPERATURE } from '../../build/demo/sections/story/slice.js'
 import { tokenizerOf } from '../../build/demo/words.js'
 import { Engine } from '../../build/demo/writer/engine.js'
 import { golden, unpack } from '../lib/support.js'
-import { click, focus, press, test, text, useSite, waitInPage, WHOLE_SECTION } from './browser.js'
+import {
+  click,
+  eventually,
+  focus,
+  near,
+  press,
+  test,
+  text,
+  useSite,
+  waitInPage,
+  WHOLE_SECTION,
+} from './browser.js'
 
 const site = useSite()
 await gpt.load()
@@ -52,48 +64,89 @@ testInNode('layer norm in float16 is that of PyTorch’s float16 tensors, bit fo
 testInNode('from |x − μ| = 256 on a square is ∞, their sum sooner; then β is left, never a NaN', () => {
   assert.deepEqual([float16(255.875 ** 2), float16(256 ** 2)], [65472, Infinity])
   gpt.manualSeed(1)
-  const { row: initial } = slice.defaults()
-  const ones = SHIFT.map(() => 1)
+  const first = [-165, -150, -130, -115, -95, -80, -65, 800]
+  const [scale, shift] = [Array(8).fill(1), [0.4, -0.3, 0.2, -0.5, 0.1, 0.6, -0.2, 0.3]]
   const any = () => Array.from(gpt.rand([8]).data, (x) => 1400 * x - 400)
-  const rows = Array.from({ length: 2000 }, (_, i) => (i <= 1400 ? initial.with(7, i - 400) : any()))
+  const rows = Array.from({ length: 2000 }, (_, i) => (i <= 1400 ? first.with(7, i - 400) : any()))
   const sooner = rows.filter((row) => {
-    const { squares, variance, centered, y } = layerNorm(float16, row, { scale: ones, shift: SHIFT })
+    const { squares, variance, centered, y } = layerNorm(float16, row, { scale, shift })
     assert.ok(y.every(Number.isFinite), String(y))
     if (centered.some((value) => Math.abs(value) >= 256)) assert.equal(variance, Infinity)
-    assert.equal(String(y) === String(SHIFT.map(float16)), variance === Infinity)
+    assert.equal(String(y) === String(shift.map(float16)), variance === Infinity)
     return variance === Infinity && squares.every(Number.isFinite)
   })
   assert.notEqual(sooner.length, 0)
 })
 
+/** The row at an engine's final norm. @param {Engine['with']} run */
+function rowOf({ step }) {
+  const { width, norms } = { width: model.embDim, norms: 9 }
+  return Array.from(step?.rows.subarray(2 * (norms - 1) * width).subarray(0, width) ?? [])
+}
+const normOf = (/** @type {number[]} */ row, factor = 1, round = float16) =>
+  layerNorm(
+    round,
+    row.map((value) => value * factor),
+    { scale: row.map(() => 1), shift: row.map(() => 0) },
+  )
+
+const LAST = Array.from({ length: 9 }, (_, i) => i === 8)
+
 /** @param {number} factor @param {number} [words] */
 function texts(factor, words = WORDS) {
   const engine = new Engine({ model, tokenizer })
-  const { width, norms } = engine.model
   let lost = 0 // words at which the variance is ∞
-  engine.set({ ...STORY, factor })
+  engine.set({ ...STORY, off: LAST, replacement: 'half', factor })
   for (let word = 0; word < words; word++) {
-    const { rows = [], next } = engine.without?.step ?? {}
-    const row = Array.from(rows.slice(2 * (norms - 1) * width).slice(0, width), (value) => value * factor)
-    if (layerNorm(float16, row, { scale: row, shift: row }).variance === Infinity) {
-      assert.deepEqual(tokenizer.texts([next ?? 0]), [' and'])
+    const { without } = engine
+    if (without && normOf(rowOf(without), factor).variance === Infinity) {
+      assert.deepEqual(tokenizer.texts([without.step?.next ?? 0]), [' and'])
       lost++
     }
     engine.step()
   }
   const [one, other] = [engine.with, engine.without ?? engine.with].map((run) => engine.texts(run).join(''))
+  engine.dispose()
   return { with: one.trim(), without: other.trim(), lost }
 }
 
-testInNode('× 1 writes float32’s words, × 2 loses some, × 8 all: “and” follows; float32 loses none', () => {
+testInNode(
+  '80 squares fit into float16 until σ is 28.6: every row of a story is lost at × 20, none at × 1',
+  () => {
+    const { seed, ...settings } = story.defaults()
+    for (let i = 0; i < 4; i++) {
+      const engine = new Engine({ model, tokenizer })
+      engine.set({
+        ...settings,
+        seed: seed + i,
+        prompt: PROMPT,
+        temperature: TEMPERATURE,
+        off: LAST.map(() => false),
+      })
+      for (let word = 0; word < 60 && !engine.ended; word++, engine.step()) {
+        const row = rowOf(engine.with)
+        assert.equal(normOf(row, LOST).variance, Infinity)
+        const { deviation, normalized } = normOf(row)
+        assert.ok(Number.isFinite(deviation))
+        for (const value of normalized) assert.ok(Math.abs(value) < 9) // the figure’s axis
+        // Lost from a σ of 28.6 on, and not before, but for what float16 rounds.
+        assert.ok(Number.isFinite(normOf(row, 28.5 / deviation).variance))
+        assert.equal(normOf(row, 28.75 / deviation).variance, Infinity)
+      }
+      engine.dispose()
+    }
+  },
+)
+
+testInNode('× 1 writes float32’s words, × 2 loses some, × 20 all: “and” follows; float32 loses none', () => {
   const { with: words, without, lost } = texts(1)
   assert.deepEqual([without, lost], [words, 0])
   assert.ok(texts(2).lost > 0 && texts(2).lost < WORDS / 2)
-  const most = texts(8, 120)
+  const most = texts(LOST, 120)
   assert.equal(most.lost, 120)
   assert.match(most.without, /^Once upon a time( and)+$/)
   const { finalNorm } = model
-  for (const factor of FACTORS) {
+  for (const factor of [FACTORS.min, 2, 8, FACTORS.max]) {
     finalNorm.forward = (/** @type {Tensor} */ x) => {
       return gpt.LayerNorm.prototype.forward.call(finalNorm, x.mul(factor))
     }
@@ -102,22 +155,72 @@ testInNode('× 1 writes float32’s words, × 2 loses some, × 8 all: “and” 
   Reflect.deleteProperty(finalNorm, 'forward')
 })
 
-test('a guess computes in float16: ∞ where it arises; a smaller number is normalized again; both texts', async () => {
-  const query = '?embed=half-precision&half-precision.factor=2'
-  const { page, complaints, foreign } = await site.open(query, { ready: WHOLE_SECTION })
-  const steps = () => page.$$eval('#half-precision dd', (all) => all.map((one) => one.textContent))
-  assert.deepEqual((await steps()).slice(0, 5), ['800', '0', '800', '640,000', '92,437.5'])
+/** @param {import('puppeteer-core').Page} page */
+const steps = (page) => page.$$eval('#half-precision dd', (all) => all.map((one) => one.textContent ?? ''))
+/** @param {import('puppeteer-core').Page} page @param {string} kind */
+const written = async (page, kind) => (await text(page, `#half-precision .run.${kind}`)).trim()
+
+test('the row is the story’s at its final norm; a guess computes in float16: ∞, until the factor is small enough', async () => {
+  const { page, complaints, foreign } = await site.open('?embed=half-precision&story.seed=3', {
+    ready: WHOLE_SECTION,
+    features: { 'prefers-reduced-motion': 'reduce' },
+  })
+  const engine = new Engine({ model, tokenizer })
+  engine.set({
+    ...story.defaults(),
+    seed: 3,
+    prompt: PROMPT,
+    temperature: TEMPERATURE,
+    off: LAST.map(() => false),
+  })
+  while (!engine.ended) engine.step()
+  const word = engine.texts(engine.with)[engine.with.at].trim()
+  await eventually(async () => (await text(page, '#half-precision .figure')).includes(`“${word}” × 20`), word)
+  const wanted = normOf(rowOf(engine.with), LOST, Math.fround)
+  const shown = (await steps(page)).map((one) => Number(one.replace('−', '-').replaceAll(',', '')))
+  near(shown[6], wanted.deviation, 0.006 * shown[6]) // two builds round differently
+  near(Math.abs(shown[7]), Math.max(...wanted.normalized.map(Math.abs)), 0.02)
   await click(page, '#half-precision .guess button ::-p-text(NaN)')
-  assert.deepEqual(await steps(), ['800', '0', '800', '∞', '∞', '∞', '0', '0.3'])
-  await focus(page, '#half-precision [aria-label*="x₈"]')
-  for (let i = 0; i < 66; i++) await press(page, 'PageDown') // to 140
-  assert.doesNotMatch(String(await steps()), /∞/)
-  const wanted = texts(2)
-  for (const kind of /** @type {const} */ (['with', 'without'])) {
-    const run = `#half-precision .run.${kind}`
-    await waitInPage(page, `document.querySelector('${run}')?.innerText.trim().length > 0`)
-    assert.equal((await text(page, run)).trim(), wanted[kind])
-  }
+  assert.deepEqual((await steps(page)).slice(4), ['∞', '∞', '∞', '0'])
+  await eventually(async () => (await written(page, 'without')) === texts(LOST).without, 'no “and”')
+  await focus(page, '#half-precision input[type=range]')
+  await press(page, 'Home')
+  assert.doesNotMatch(String(await steps(page)), /∞/)
+  await eventually(async () => (await written(page, 'without')) === texts(1).without, 'no story')
+  assert.equal(await written(page, 'with'), texts(1).with)
+  assert.match(await text(page, '#half-precision [role=status]'), /the words are the same/)
   assert.deepEqual([...complaints, ...foreign], [])
+  await page.close()
+})
+
+test('with the page’s switch off the row has no norm, and the text babbles; on again, both are back', async () => {
+  const { page, complaints } = await site.open('?embed=half-precision', { ready: WHOLE_SECTION })
+  const { without } = await (async () => {
+    const engine = new Engine({ model, tokenizer })
+    engine.set({ ...STORY, off: LAST.map(() => true), replacement: 'nothing' })
+    for (let word = 0; word < WORDS; word++) engine.step()
+    return {
+      without: engine
+        .texts(engine.without ?? engine.with)
+        .join('')
+        .trim(),
+    }
+  })()
+  const SWITCH = '#half-precision [role=switch]'
+  await waitInPage(
+    page,
+    `document.querySelector('#half-precision .run.without')?.innerText.trim().length > 0`,
+  )
+  await click(page, SWITCH)
+  await eventually(async () => (await written(page, 'without')).startsWith(without.slice(0, 60)), without)
+  assert.match(await text(page, '#half-precision [role=status]'), /^Layer norm is off: .* the GPT babbles\.$/)
+  const figure = await text(page, '#half-precision .figure')
+  assert.match(figure, /No norm/)
+  assert.doesNotMatch(figure, /Normalized|float16, rows/)
+  await waitInPage(page, () => location.search.includes('story.off=all'))
+  await click(page, SWITCH)
+  await eventually(async () => (await written(page, 'without')) === texts(LOST).without, 'no “and”')
+  assert.match(await text(page, '#half-precision .figure'), /Normalized/)
+  assert.deepEqual(complaints, [])
   await page.close()
 })

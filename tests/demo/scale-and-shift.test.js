@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { test as testInNode } from 'node:test'
 import * as gpt from 'gpt-layers'
 import { FEATURE, leadOf, nextWord, TEXT } from '../../build/demo/sections/scale-and-shift/compute.js'
-import { LEARNED } from '../../build/demo/sections/scale-and-shift/slice.js'
+import { LEARNED, SCALES } from '../../build/demo/sections/scale-and-shift/slice.js'
 import { tokenizerOf } from '../../build/demo/words.js'
 import { randomFrom, writeStory } from '../../web/examples/stories/grammar.js'
 import { click, eventually, focus, near, press, test, text, useSite, WHOLE_SECTION } from './browser.js'
@@ -128,10 +128,22 @@ testInNode('feature 77 puts Ines ahead of Her by γ · 1.30, all others put Her 
   for (const value of learned.row) assert.ok(Math.abs(value) < 6) // the figure's axis
 })
 
+testInNode(
+  'Ines is likeliest from γ = 1.28 on, and Her below it, from one end of the slider to the other',
+  async () => {
+    const { model, tokenizer, ids } = await loadModel()
+    for (let percent = 100 * SCALES.min; percent <= 100 * SCALES.max; percent += 4) {
+      const { words } = nextWord(model, ids, percent / 100)
+      const likeliest = tokenizer.decode([words.indexOf(Math.max(...words))]).trim()
+      assert.equal(likeliest, percent > 128 ? 'Ines' : 'Her', `γ = ${percent / 100}`)
+    }
+  },
+)
+
 test('the guess sets γ to 1, and the lead is computed', async () => {
   const { page, complaints } = await openAlone()
   assert.match(await text(page, `${ROOT} .lead`), /^Ines over Her: γ · 1\.30 − 1\.67 = 0\.73$/)
-  await pressButton(page, 'nonsense')
+  await pressButton(page, 'Ines, as before')
   assert.match(await text(page, `${ROOT} .answer`), /^Not quite: Her\. /)
   await eventually(
     async () => / = −0\.37$/.test(await text(page, `${ROOT} .lead`)),
@@ -163,7 +175,7 @@ test('γ of feature 77 changes how likely each next word is', async () => {
     }
   }
   await assertShows(undefined)
-  await pressButton(page, '1')
+  await pressButton(page, 'Her') // the guess sets γ to 1
   await assertShows(1)
   assert.equal(await text(page, `${ROOT} .words b`), 'Her')
   await focus(page, `${ROOT} input[type=range]`)

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { test as testInNode } from 'node:test'
 import * as gpt from 'gpt-layers'
 import { ANSWER, QUESTION, STEPS, Training } from '../../build/demo/sections/training/compute.js'
-import slice, { SMALL } from '../../build/demo/sections/training/slice.js'
+import slice, { BLOCKS, RATES, SMALL } from '../../build/demo/sections/training/slice.js'
 import { lossOf, lossText, verdict } from '../../build/demo/sections/training/verdict.js'
 import { assertClose, golden, unpack } from '../lib/support.js'
 import { click, drawn, eventually, focus, near, press, test, text, useSite, waitInPage } from './browser.js'
@@ -94,6 +94,11 @@ testInNode('with small steps both learn; with large steps, from three blocks on,
       verdict(train({ ...LARGE, blocks }).losses),
       /^The GPT with norms learns( a part)?; without them its loss explodes\.$/,
     )
+  // At the slider's end the steps are too large for both; without norms nothing is learned there, either.
+  for (const blocks of BLOCKS.filter((blocks) => blocks >= LARGE.blocks)) {
+    const said = verdict(train({ blocks, rate: Math.max(...RATES) }).losses)
+    assert.doesNotMatch(said, /without them it learns\.|Both learn\./, `${blocks} blocks: ${said}`)
+  }
 })
 
 /** @param {string} [query] @param {OpenOptions} [options] */
@@ -126,6 +131,24 @@ test('the page shows the losses, the answers and the verdict; its guess shows th
   await waitInPage(page, `location.search.includes('training.rate=${SMALL}')`)
   await assertShows(trained.small)
   assert.doesNotMatch(await page.$eval('#training', ({ outerHTML }) => outerHTML), /NaN|Infinity|undefined/)
+  assert.deepEqual(complaints, [])
+  await page.close()
+})
+
+test('the page’s switch says whose curve stands in front', async () => {
+  const { page, complaints } = await show('&story.off=2')
+  const front = () =>
+    page.$eval('#training figure', (one) => ({
+      last: [...one.querySelectorAll('path.curve')].at(-1)?.getAttribute('class')?.split(' ')[1],
+      said: /The loss (.*) stands in front/.exec(one.textContent ?? '')?.[1],
+    }))
+  const SWITCH = '#training [role=switch]'
+  assert.deepEqual(await front(), { last: 'with', said: 'with norms' }) // a norm is on
+  await click(page, SWITCH)
+  assert.deepEqual(await front(), { last: 'without', said: 'without norms' })
+  await waitInPage(page, () => location.search.includes('story.off=all'))
+  await click(page, SWITCH)
+  assert.deepEqual(await front(), { last: 'with', said: 'with norms' })
   assert.deepEqual(complaints, [])
   await page.close()
 })

@@ -15,6 +15,7 @@ import { explain } from '../../build/demo/sections/worked-example/explain.js'
 import { STEPS } from '../../build/demo/sections/worked-example/steps.js'
 import { LOOKS, why } from '../../build/demo/sections/worked-example/words.js'
 import { EPS, MAX_EPS } from '../../build/demo/example-slice.js'
+import { randomFrom } from '../../web/examples/stories/grammar.js'
 import { golden, unpack } from '../lib/support.js'
 import { click, drag, field, focus, get, hover, near, openLayer, overflow, parse, press } from './browser.js'
 import { test, text, type, useSite, WHOLE_SECTION } from './browser.js'
@@ -56,6 +57,19 @@ const [FIRST] = exampleOutputs()
 /** @param {keyof typeof PRESETS} name */
 const preset = (name) => ({ look: LOOKS[name], row: FIRST.map(PRESETS[name]).map(Math.fround) })
 const NAMES = /** @type {(keyof typeof PRESETS)[]} */ (Object.keys(PRESETS))
+
+/** Rows as readers type them: of any size and sign, some of their numbers equal. @param {number} largest exponent of 10 */
+function ownRows(largest) {
+  const random = randomFrom(largest)
+  const number = () => {
+    const value = (2 * random() - 1) * 10 ** (largest * (2 * random() - 1))
+    return Number(value.toPrecision(1 + Math.floor(4 * random())))
+  }
+  return Array.from({ length: 25 }, () => {
+    const two = [number(), number()]
+    return Array.from({ length: 6 }, (_, i) => (random() < 0.3 ? two[i % 2] : number()))
+  })
+}
 const STATES = {
   ...Object.fromEntries(NAMES.map((name) => [name, { first: preset(name).row }])),
   ...Object.fromEntries([SEED, 1, 2, 7, 42].map((seed) => [`seed ${seed}`, { seed }])),
@@ -72,6 +86,8 @@ const STATES = {
   'own: 3e38': { first: [3e38, -3e38, 3e38, -3e38, 0, 1] },
   'own: nearly equal': { first: [7, 7, 7, 7.0001, 7, 7] },
   'own: wide': { first: [-1, 2, -3, 4, -5, -100] },
+  ...Object.fromEntries(ownRows(1).map((first, i) => [`own: usual ${i}`, { first }])),
+  ...Object.fromEntries(ownRows(30).map((first, i) => [`own: extreme ${i}`, { first }])),
   'five edits': { edits: { x12: 0.5, w31: -2, b4: 0.25, gamma2: 2, beta6: -1 }, eps: 0.001 },
   'gamma and beta': { edits: { gamma1: -0.5, beta1: 0.0001, gamma4: 1e10, beta5: 1e-50 } },
   zero: { edits: { x11: 0 } },
@@ -81,7 +97,7 @@ const STATES = {
   '3e38': { edits: { x11: 3e38, x12: -3e38 } },
 }
 /** States in which ten digits are not enough, or rounding to float32 changes the four printed decimals. */
-const COARSE = /large offset|12345|1e10|1e30|3e38|underflow/
+const COARSE = /large offset|extreme|12345|1e10|1e30|3e38|underflow/
 
 /** What a calculation gives whose digits are typed into a calculator. @param {string} formula */
 function typed(formula) {
@@ -606,7 +622,7 @@ test('the code, pasted into Python, prints what the page shows, and LayerNorm gi
 
 test('the guess is answered by the figure: sample 1 moves by 1, its normalized row stays', async () => {
   const { page } = await openStill()
-  await pressButton(page, 'it gets wider')
+  await pressButton(page, 'it moves by 1')
   assert.match(await text(page, `${ROOT} .answer`), /^Not quite: nothing\. .*moved in every figure/)
   assert.match(await step(page), /^4 of 5/)
   const after = (await numbers(page, 'y'))[0].map(parse)

@@ -70,14 +70,18 @@ function characters() {
   return [...new Set(ASCII + texts.join('').replace(/\p{Cc}/gu, ''))].join('')
 }
 
+/** Superscripts and subscripts: the other faces have only some, and a power would mix two faces. */
+const RAISED = /[¹²³⁰-₉]/gu
+
 /**
- * A face with the page's characters.
+ * A face with the page's characters. The math face has all that is raised or lowered.
  *
  * @param {typeof FACES[number]} face
  * @param {'woff2' | 'sfnt'} format
  */
 function subset(face, format) {
-  return subsetFont(wholeOf(face), characters() + (face.family === 'Formulas' ? ITALICS : ''), {
+  const texts = face.family === 'Formulas' ? characters() + ITALICS : characters().replace(RAISED, '')
+  return subsetFont(wholeOf(face), texts, {
     targetFormat: format,
     keepFeatures: FEATURES,
     noHinting: true,

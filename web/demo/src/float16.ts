@@ -28,15 +28,15 @@ export function layerNorm(
   x: readonly number[],
   { scale, shift, eps = 1e-5 }: { scale: ArrayLike<number>; shift: ArrayLike<number>; eps?: number },
 ) {
-  const average = (values: readonly number[]) =>
-    round(values.reduce((sum, value) => round(sum + value), 0) / values.length)
+  const add = (values: readonly number[]) => values.reduce((sum, value) => round(sum + value), 0)
   const row = x.map(round)
-  const mean = average(row)
+  const mean = round(add(row) / row.length)
   const centered = row.map((value) => round(value - mean))
   const squares = centered.map((value) => round(value * value))
-  const variance = average(squares)
+  const sum = add(squares)
+  const variance = round(sum / row.length)
   const deviation = round(Math.sqrt(round(variance + round(eps))))
   const normalized = centered.map((value) => round(value / deviation))
   const y = normalized.map((value, i) => round(round(value * round(scale[i])) + round(shift[i])))
-  return { mean, centered, squares, variance, deviation, normalized, y }
+  return { mean, centered, squares, sum, variance, deviation, normalized, y }
 }

@@ -16,7 +16,7 @@ const cell = new RegExp(`^x[1-${BATCH.max}][1-${FEATURES}]$`)
 
 export default slice({
   batch: integer(4, BATCH),
-  norm: choice('layer', ['layer', 'batch', 'rms']),
+  /** What batch norm is in. */
   mode: choice('training', ['training', 'evaluation']),
   /** The changed numbers, by cell: x12 is sample 1's feature 2. */
   edits: edits((name) => cell.test(name), { min: LIMITS[0], max: LIMITS[1] }),

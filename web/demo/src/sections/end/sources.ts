@@ -4,12 +4,12 @@ export const SOURCES = [
   { who: 'Ba, Kiros, Hinton 2016', title: 'Layer Normalization', href: 'https://arxiv.org/abs/1607.06450' },
   { who: 'Ioffe, Szegedy 2015', title: 'Batch Normalization', href: 'https://arxiv.org/abs/1502.03167' },
   {
-    who: 'Vaswani and others 2017',
+    who: 'Vaswani et al. 2017',
     title: 'Attention Is All You Need',
     href: 'https://arxiv.org/abs/1706.03762',
   },
   {
-    who: 'Xiong and others 2020',
+    who: 'Xiong et al. 2020',
     title: 'On Layer Normalization in the Transformer Architecture',
     href: 'https://arxiv.org/abs/2002.04745',
   },
@@ -19,7 +19,7 @@ export const SOURCES = [
     href: 'https://arxiv.org/abs/1910.07467',
   },
   {
-    who: 'onnxruntime, issue 31626',
+    who: 'onnxruntime 31626',
     title: 'the norm that failed in silence',
     href: 'https://github.com/microsoft/onnxruntime/issues/31626',
   },

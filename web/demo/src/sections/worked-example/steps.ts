@@ -28,9 +28,8 @@ export const STEPS: readonly Step[] = [
     name: 'mean',
     title: 'The mean',
     text: () =>
-      `The <em>mean</em> μ is where the row would balance: its sum divided by n = ${OUTPUTS}. One mean per ` +
-      'row; no other row is involved: <code>dim=-1</code>. <code>keepdim=True</code> keeps the means as a ' +
-      'column, so that each row can lose its own.',
+      `The <em>mean</em> μ is where the row would balance: its sum divided by n = ${OUTPUTS}. Each row has its ` +
+      'own: <code>dim=-1</code>. <code>keepdim=True</code> keeps the means as a column.',
     code: () => 'mean = y.mean(dim=-1, keepdim=True)',
     rows: 'outputs',
     note: '',

@@ -1,0 +1,38 @@
+// The small GPT at the page's edge: where in a GPT the section on the screen is.
+
+/** @import { Page } from 'puppeteer-core' */
+
+import assert from 'node:assert/strict'
+import { click, reach, test, useSite, waitInPage } from './browser.js'
+
+const site = useSite()
+
+/** What the mark says, and which of its norms are lit, and off. @param {Page} page */
+const mark = (page) =>
+  page.evaluate(() => {
+    const mark = document.querySelector('.place')
+    const norms = [...(mark?.querySelectorAll('circle') ?? [])]
+    const which = (/** @type {string} */ name) =>
+      norms.flatMap((norm, i) => (norm.matches(name) ? [i + 1] : []))
+    return { says: mark?.textContent?.trim(), lit: which('.lit'), off: which('.off') }
+  })
+const ALL = [1, 2, 3, 4, 5, 6, 7, 8, 9]
+
+test('the mark at the edge lights the norms of the section on the screen, hollow where they are off; none at the start', async () => {
+  const { page, complaints } = await site.open('', { features: { 'prefers-reduced-motion': 'reduce' } })
+  assert.equal((await mark(page)).says, undefined)
+  for (const [id, says, lit] of /** @type {const} */ ([
+    ['story', 'the whole GPT', ALL],
+    ['half-precision', 'the final norm', [9]],
+    ['worked-example', 'one norm', [1]],
+  ])) {
+    await reach(page, id)
+    await page.$eval(`#${id}`, (section) => section.scrollIntoView({ block: 'center', behavior: 'instant' }))
+    await waitInPage(page, `document.querySelector('.place')?.textContent.trim() === '${says}'`)
+    assert.deepEqual(await mark(page), { says, lit, off: [] })
+  }
+  await click(page, '.topbar [role=switch]')
+  assert.deepEqual((await mark(page)).off, ALL)
+  assert.deepEqual(complaints, [])
+  await page.close()
+})
