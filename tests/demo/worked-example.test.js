@@ -97,7 +97,7 @@ const STATES = {
   '3e38': { edits: { x11: 3e38, x12: -3e38 } },
 }
 /** States in which ten digits are not enough, or rounding to float32 changes the four printed decimals. */
-const COARSE = /large offset|extreme|12345|1e10|1e30|3e38|underflow/
+const COARSE = /large offset|own: usual|own: extreme|12345|1e10|1e30|3e38|underflow/
 
 /** What a calculation gives whose digits are typed into a calculator. @param {string} formula */
 function typed(formula) {
