@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { delimiter } from 'node:path'
+import { delimiter, dirname } from 'node:path'
 
 const RECORD = 'build/passed.json'
 
@@ -24,7 +24,7 @@ const UNREAD = /** @type {[RegExp, RegExp[]][]} */ ([
   [/^tests\/run\./, [/^(c|dist|web|build)\//, /^tests\/(c|demo|fuzz|golden|lib)\//]],
 ])
 
-/** They import other test files. */
+/** They import other test files of their folder. */
 const IMPORTS_TESTS = /\/(builds\.test|half-\d)\.js$/
 
 /** Variables that choose what runs. GPT_LAYERS_PAGE_TESTS is the list of the files that import others. */
@@ -60,7 +60,8 @@ export function digests() {
     const isList = IMPORTS_TESTS.test(file)
     const hash = createHash('sha256').update(system + (isList ? process.env.GPT_LAYERS_PAGE_TESTS : ''))
     for (const { path, digest } of inputs) {
-      const isOther = path.endsWith('.test.js') && path !== file && !isList
+      const isImported = path === file || (isList && dirname(path) === dirname(file))
+      const isOther = path.endsWith('.test.js') && !isImported
       if (!isOther && !unread.some((paths) => paths.test(path))) hash.update(`${path} ${digest}\n`)
     }
     return hash.digest('hex')

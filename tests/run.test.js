@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { digests } from './passed.js'
 
 const runner = fileURLToPath(new URL('run.js', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'gpt-layers-run-'))
@@ -106,4 +107,16 @@ test('a file that failed, that skipped a test, or whose process failed runs agai
     const { ran, before, status, stdout } = run()
     assert.deepEqual([ran, before, status], [['kernels', 'lib', 'page'], 2, 1], stdout)
   }
+})
+
+test('a file that imports the tests of its folder depends on these, and on no other tests', (t) => {
+  const builds = 'tests/lib/builds.test.js'
+  const root = process.cwd()
+  process.chdir(folder)
+  t.after(() => process.chdir(root))
+  const before = digests()(builds)
+  write(files.page, passing('changed'))
+  assert.equal(digests()(builds), before)
+  write(files.lib, passing('changed'))
+  assert.notEqual(digests()(builds), before)
 })
