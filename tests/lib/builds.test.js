@@ -19,7 +19,8 @@ const run = promisify(execFile)
 const path = (/** @type {string} */ name) => fileURLToPath(new URL(name, import.meta.url))
 
 /** They test JavaScript that is the same for every build. */
-const SAME_FOR_ALL = 'arguments errors examples frompretrained identity memory module safetensors'.split(' ')
+const SAME_FOR_ALL =
+  'arguments errors examples files frompretrained identity memory module safetensors'.split(' ')
 /** They call most kernels. */
 const BY_DEFAULT = ['layers', 'notebook']
 /** They choose their own numbers of threads. */
