@@ -20,6 +20,7 @@ new AdamW([of(2)], { lr: -1 }) // VALUE AdamW: lr should be a finite number >= 0
 new AdamW([of(2)], { lr: NaN }) // VALUE AdamW: lr should be a finite number >= 0, got NaN
 new AdamW([of(2)], { lr: Infinity }) // VALUE AdamW: lr should be a finite number >= 0, got Infinity
 new AdamW([of(2)], { betas: 0.9 }) // TYPE AdamW: betas should be an array of two numbers, got 0.9
+new AdamW([of(2)], { betas: [0.9] }) // TYPE AdamW: betas should be an array of two numbers, got [0.9]
 new AdamW([of(2)], { betas: [0.9, 1] }) // VALUE AdamW: betas[1] should be a number >= 0 and < 1, got 1
 new AdamW([of(2)], { eps: '0' }) // TYPE AdamW: eps should be a finite number >= 0, got "0"
 new AdamW([of(2)], { weightDecay: -1 }) // VALUE AdamW: weightDecay should be a finite number >= 0, got -1
