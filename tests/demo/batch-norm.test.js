@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict'
 import { test as testInNode } from 'node:test'
-import { load } from 'gpt-layers'
+import { BatchNorm, load, manualSeed, noGrad, rand, randn, scope, tensor } from 'gpt-layers'
 import { exact } from '../../build/demo/numbers.js'
 import { draw, normalize, statistics } from '../../build/demo/sections/batch-norm/compute.js'
 import { BATCH, LIMITS } from '../../build/demo/sections/batch-norm/slice.js'
@@ -101,6 +101,40 @@ testInNode(
     }
   },
 )
+
+testInNode('batch norm is what the package’s BatchNorm computes, in training and in evaluation', () => {
+  for (let seed = 0; seed < 20; seed++)
+    scope(() => {
+      const given = draw(seed)
+      const norm = new BatchNorm(5)
+      norm.runningMean.data.set(given.runningMean)
+      norm.runningVar.data.set(given.runningVar)
+      const x = tensor(given.x)
+      for (const [mode, running] of /** @type {const} */ ([
+        ['evaluation', given],
+        ['training', null],
+      ])) {
+        const y = noGrad(() => norm.train(mode === 'training').forward(x))
+        const shown = normalize('batch', given.x, running)?.flat() ?? []
+        y.data.forEach((value, i) => near(shown[i], value, 2e-6, `${mode}, seed ${seed}`))
+      }
+    })
+})
+
+testInNode('the running statistics are those that BatchNorm keeps of a hundred batches', () => {
+  scope(() => {
+    manualSeed(3)
+    const [deviation, mean] = [rand([5]).mul(0.9).add(0.3), randn([5]).mul(0.8)]
+    const batch = () => randn([6, 5]).mul(deviation).add(mean)
+    const norm = new BatchNorm(5)
+    const x = batch()
+    noGrad(() => Array.from({ length: 100 }, () => norm.forward(batch())))
+    const shown = draw(3)
+    assert.deepEqual(shown.x, x.toArray())
+    norm.runningMean.data.forEach((value, i) => near(shown.runningMean[i], value, 2e-6))
+    norm.runningVar.data.forEach((value, i) => near(shown.runningVar[i], value, 2e-6))
+  })
+})
 
 testInNode(
   'the statistics that are shown give the result, for every batch, and with dots at their ends',

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { svelte } from '@sveltejs/vite-plugin-svelte'
 import { defineConfig } from 'vite'
@@ -11,13 +10,11 @@ import { still } from './still.js'
 /** @param {string} path from the repository's root */
 const fromRoot = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
-/** The kernels. Some compilers do not make the relaxed build. */
-const WASM = fromRoot(
-  existsSync(fromRoot('dist/wasm/relaxed.wasm')) ? 'dist/wasm/$1.wasm' : 'dist/wasm/simd.wasm',
-)
-
 /** Built files that are not kept at once: models, kernels as text, pictures for other sites. */
 const LATER = /\.safetensors$|\/(simd|relaxed)[^/]*\.js$|^(og|apple-touch-icon)\.png$/
+
+/** Not what only later sections use of Svelte. */
+const FIRST = /^(?!.*svelte\/src\/internal\/client\/dom\/(blocks\/html|elements\/bindings\/select))/
 
 /**
  * What the page promises: no inline script or style, and nothing from or to anywhere else. An image may be in
@@ -66,7 +63,7 @@ export default defineConfig({
   resolve: {
     // The demo imports the package by its public names.
     alias: [
-      { find: /^gpt-layers\/(simd|relaxed)\.wasm/, replacement: WASM },
+      { find: /^gpt-layers\/simd\.wasm/, replacement: fromRoot('dist/wasm/simd.wasm') },
       { find: 'gpt-layers/stories', replacement: fromRoot('dist/stories') },
       { find: 'gpt-layers', replacement: fromRoot('dist/index.js') },
     ],
@@ -89,8 +86,9 @@ export default defineConfig({
     assetsInlineLimit: 0,
     rolldownOptions: {
       ...quiet,
-      // What the first load needs becomes one file. As twenty files it was 5 kB larger, gzipped.
-      output: { codeSplitting: { groups: [{ name: 'first', tags: ['$initial'] }] } },
+      // What the first load needs becomes one file. As twenty files it was 5 kB larger, gzipped. Svelte's module
+      // imports all of its parts: those that only later sections use are left out.
+      output: { codeSplitting: { groups: [{ name: 'first', tags: ['$initial'], test: FIRST }] } },
     },
   },
   // The server of the development writes styles into the page, which the policy forbids, and reads dist/.

@@ -1,7 +1,7 @@
 // The page's example: a batch of two samples through Linear(5, 6) and ReLU, as PyTorch draws them with seed
 // 123. Its outputs are the two rows that the page normalizes.
 
-import { Linear, manualSeed, noGrad, ones, randn, ReLU, scope, tensor, type Tensor, zeros } from 'gpt-layers'
+import { linear, manualSeed, rand, randn, relu, scope, tensor, type Tensor } from 'gpt-layers'
 import type { NormSettings } from './norm.ts'
 
 export const SEED = 123
@@ -69,11 +69,15 @@ export const CELLS: ReadonlySet<string> = new Set(TABLES.flatMap(cellNames))
 export function drawn(seed: number): Record<string, number> {
   return scope(() => {
     manualSeed(seed)
-    const x = randn(SHAPES.x)
-    const { weight, bias } = new Linear(INPUTS, OUTPUTS).stateDict()
-    const tables = { x, w: weight, b: bias, gamma: ones([OUTPUTS]), beta: zeros([OUTPUTS]) }
+    const x = randn(SHAPES.x).data
+    // As nn.Linear does: from U[-1/√n, 1/√n), in float32.
+    const end = Math.fround(1 / Math.sqrt(INPUTS))
+    const uniform = (shape: number[]) => rand(shape).data.map((value) => 2 * end * value - end)
+    const [w, b] = [uniform(SHAPES.w), uniform(SHAPES.b)]
+    const [gamma, beta] = [1, 0].map((value) => Array(OUTPUTS).fill(value))
+    const tables = { x, w, b, gamma, beta }
     return Object.fromEntries(
-      TABLES.flatMap((table) => cellNames(table).map((name, i) => [name, tables[table].data[i]])),
+      TABLES.flatMap((table) => cellNames(table).map((name, i) => [name, tables[table][i]])),
     )
   })
 }
@@ -92,10 +96,8 @@ export const tableOf = (name: TableName, cells: Record<string, number>): Tensor 
 /** What the layer gives: after Linear, and after ReLU. */
 export function throughLayer(cells: Record<string, number>): { z: number[][]; y: number[][] } {
   return scope(() => {
-    const linear = new Linear(INPUTS, OUTPUTS)
-    linear.loadStateDict({ weight: tableOf('w', cells), bias: tableOf('b', cells) })
-    const z = noGrad(() => linear.forward(tableOf('x', cells)))
-    return { z: z.toArray() as number[][], y: new ReLU().forward(z).toArray() as number[][] }
+    const z = linear(tableOf('x', cells), tableOf('w', cells), tableOf('b', cells))
+    return { z: z.toArray() as number[][], y: relu(z).toArray() as number[][] }
   })
 }
 

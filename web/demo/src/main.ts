@@ -6,13 +6,11 @@ import App from './App.svelte'
 import { messageOf } from './errors.ts'
 import { loadPackage } from './load.ts'
 import { Page } from './page.svelte.ts'
-import { preparePrint } from './print.svelte.ts'
 import { sections } from './sections/index.ts'
 import { slices } from './sections/slices.ts'
 import { allDone } from './turns.ts'
 import 'fonts.css'
 import './base.css'
-import './print.css'
 import './still.css'
 
 /** With a service worker the page needs no network from the second visit on. It also works without one. */
@@ -41,8 +39,9 @@ async function start(app: HTMLElement) {
   const arrived = allDone()
   land(arrived)
   await arrived
-  preparePrint()
   keep()
+  const { preparePrint } = await import('./print.svelte.ts')
+  preparePrint()
 }
 
 const app = document.getElementById('app') as HTMLElement

@@ -1,6 +1,7 @@
 // Printing: figures fit the paper, and components show what they hide on the screen.
 
 import { flushSync } from 'svelte'
+import './print.css'
 
 /** Whether the page is being printed: a component reads it, and then shows its answer, or all of its steps. */
 export const paper = $state({ printing: false })

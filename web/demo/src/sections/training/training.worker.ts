@@ -1,10 +1,10 @@
 // Trains both networks in a worker.
 
-import { loadSimd } from '../../load.ts'
+import { loadPackage } from '../../load.ts'
 import { expose } from '../../remote.ts'
 import { Training, type Pair, type Settings } from './compute.ts'
 
-const loading = loadSimd() // training is chaotic: other bits would lead to other losses
+const loading = loadPackage()
 let training: Training
 
 const lab = {
