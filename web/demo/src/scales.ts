@@ -42,13 +42,14 @@ function scale(domain: Pair, range: Pair, to: (value: number) => number, from: t
   })
 }
 
-const same = (value: number) => value
-
-export const scaleLinear = (domain: Pair, range: Pair) => scale(domain, range, same, same)
-
 /** Numbers outside the domain have the place of the nearest inside. */
 export const scaleWithin = ([min, max]: Pair, range: Pair) =>
-  scale([min, max], range, (value) => Math.min(max, Math.max(min, value)), same)
+  scale(
+    [min, max],
+    range,
+    (value) => Math.min(max, Math.max(min, value)),
+    (value) => value,
+  )
 
 /** The same, but places go with the square root: small numbers have more room. */
 export function scaleRoot([min, max]: Pair, range: Pair): Scale {
@@ -57,6 +58,3 @@ export function scaleRoot([min, max]: Pair, range: Pair): Scale {
   const x = scale([min, max], range, (value) => root(Math.min(max, Math.max(min, value))), square)
   return Object.assign(x, { ticks: (count: number) => ticks(root(min), root(max), count).map(square) })
 }
-
-export const scaleLog = (domain: Pair, range: Pair) =>
-  scale(domain, range, Math.log10, (exponent) => 10 ** exponent)

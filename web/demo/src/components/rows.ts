@@ -20,8 +20,6 @@ export interface Row {
   onmove?: (i: number, value: number) => void
   /** The row's own axis, drawn below it, where its values do not fit on the figure's. */
   domain?: readonly [number, number]
-  /** How far a value can be changed; the domain by default. */
-  limits?: readonly [number, number]
   /**
    * Written at the row's end. The mean is a tick; one standard deviation to either side is a bar under the
    * dots.
@@ -29,8 +27,6 @@ export interface Row {
   stats?: { mean: number; variance: number }
   /** Shows tick and bar of `stats`, without the text. */
   quietStats?: boolean
-  /** Further bars under the row, each with its name, one deviation to either side of the mean. */
-  bars?: readonly { name: string; deviation: number }[]
   /** Draws lines from the dots of the row above to the same dots in this row. */
   threads?: boolean
   /**
@@ -40,13 +36,10 @@ export interface Row {
   size?: 'large' | 'small' | 'strip' | 'pile'
   /** The height of the whole row, in pixels; by default that of its size. */
   height?: number
-  /** How far dots are stacked above the row's line, in pixels; by default as far as the row has room. */
-  stack?: number
   /** Writes the values under their dots. */
   numbers?: boolean
   /** How many decimals the numbers and the statistics have: 2 by default, or 4. */
   digits?: 2 | 4
-  color?: 'sign' | 'with' | 'without'
   /**
    * The rows of a group show the same values: a dot that is pointed at is lit in all of them. By default all
    * rows are one group.
@@ -107,9 +100,6 @@ export function leaving(x: Scale, value: number, y: number, gap = 0): string {
   return side ? `M${x(value) + side * gap} ${y - 4}l${side * 5} 4l${-side * 5} 4` : ''
 }
 
-/** The height of a further bar. */
-export const BAR = 18
-
 export const hasText = ({ label, note }: Row) => Boolean(label || note)
 export const hasSummary = ({ stats, quietStats }: Row) => Boolean(stats && !quietStats)
 
@@ -143,8 +133,7 @@ export function layout(rows: readonly Row[], { x: shared, left, right, width, na
     // Large text needs more, where there is room.
     const apart = Math.max(least, Math.min(longest * LARGE_LETTER, (right - left) / row.values.length))
     const fits = Boolean(row.numbers) && row.values.length * least <= right - left + least
-    const bars = y + size.below + (fits ? size.numbers : 0)
-    const foot = bars + (row.bars?.length ?? 0) * BAR
+    const foot = y + size.below + (fits ? size.numbers : 0)
     end = foot + (row.domain ? AXIS : 0)
     const xs = row.values.map((value) => (Number.isNaN(value) ? NaN : x(value)))
     return {
@@ -159,11 +148,9 @@ export function layout(rows: readonly Row[], { x: shared, left, right, width, na
       /** The values along the row. NaN has no place. */
       xs,
       /** How far each dot stands above the row's line; empty if the values are strokes. */
-      ys: size.radius ? stack(xs, size.radius, row.stack ?? size.above - FINGER) : [],
+      ys: size.radius ? stack(xs, size.radius, size.above - FINGER) : [],
       /** The middles of the written numbers; empty if they have no room. */
       labels: fits ? spread(xs, apart, [left + 4, right - 4]) : [],
-      /** Where the further bars begin. */
-      bars,
       /** Where the row's own axis begins. */
       foot,
       end,
