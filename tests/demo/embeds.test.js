@@ -107,7 +107,7 @@ test('the presenting mode shows one figure at a time, as large as the window: ke
   await press(page, 'Shift', 'Space')
   await fits(ids[ids.length - 4])
   await press(page, 'Escape')
-  await waitInPage(page, () => document.documentElement.dataset.presents === undefined)
+  await waitInPage(page, () => document.documentElement.dataset.presenting === undefined)
   const { show, size } = await page.evaluate(slide)
   assert.deepEqual([show, size], [undefined, undefined])
   assert.deepEqual(complaints, [])
@@ -119,7 +119,7 @@ test('left and right step what a slide shows, and nothing that is hidden', async
   const ids = await openAll(page)
   await openMenu(page)
   await choose(page, 'Present')
-  await waitInPage(page, () => document.documentElement.dataset.presents === '')
+  await waitInPage(page, () => document.documentElement.dataset.presenting === '')
   const state = () => page.evaluate(() => location.search)
   for (let at = ids.length - 1; at > 0; at--) {
     assert.equal((await page.evaluate(slide)).shown, ids[at])

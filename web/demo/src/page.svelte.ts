@@ -7,8 +7,8 @@ import type { SectionId, SliceId, States } from './sections/slices.ts'
 
 const MOST_STEPS = 1000 // to undo
 
-/** What the address may say of the page's looks. */
-const LOOKS: Record<string, string[]> = { theme: ['light', 'dark'], size: ['large'], show: ['figure'] }
+/** What the address may say of the page's appearance. */
+const APPEARANCE: Record<string, string[]> = { theme: ['light', 'dark'], size: ['large'], show: ['figure'] }
 
 /** What a section's component gets. */
 export type SectionProps<Id extends SectionId> = { page: Page; id: Id }
@@ -22,9 +22,9 @@ export class Page {
   /** What is wrong with the address; '' if nothing is. The next change clears it. */
   problem = $state('')
   /** The section whose figure is presented; see Present.svelte. */
-  presents: SectionId | null = $state(null)
+  presenting: SectionId | null = $state(null)
   /** How the page looks, as the address said: theme, size, and what an embedded section shows. */
-  looks: Readonly<Record<string, string>> = {}
+  appearance: Readonly<Record<string, string>> = {}
 
   #slices: [SliceId, Slice<unknown>][]
   #sections: readonly Shown[]
@@ -135,8 +135,11 @@ export class Page {
 
   /** @param embed the only section to show @returns '' or '?...' */
   queryFor(embed?: string): string {
-    const { show, ...looks } = this.looks
-    const query = new URLSearchParams({ ...(embed ? { embed, ...(show ? { show } : {}) } : {}), ...looks })
+    const { show, ...appearance } = this.appearance
+    const query = new URLSearchParams({
+      ...(embed ? { embed, ...(show ? { show } : {}) } : {}),
+      ...appearance,
+    })
     for (const [id, slice] of this.#slices) {
       if (embed && !this.#partsOf(embed).includes(id)) continue
       for (const [name, text] of Object.entries(slice.toQuery(this.state[id])))
@@ -155,16 +158,16 @@ export class Page {
     const textsOf = new Map(this.#slices.map(([id]) => [id as string, new Map()]))
     const refused: string[] = []
     for (const [name, text] of query) {
-      if (name === 'embed' || Object.hasOwn(LOOKS, name)) continue
+      if (name === 'embed' || Object.hasOwn(APPEARANCE, name)) continue
       const [, id, rest] = /^([a-z-]+)\.(.+)$/.exec(name) ?? []
       const texts = textsOf.get(id)
       if (texts) texts.set(rest, text)
       else refused.push(`${name}=${text}`)
     }
-    const looks = [...query].filter(([name]) => Object.hasOwn(LOOKS, name))
-    const known = looks.filter(([name, value]) => LOOKS[name].includes(value))
-    this.looks = Object.fromEntries(known)
-    refused.push(...looks.filter((look) => !known.includes(look)).map((look) => look.join('=')))
+    const appearance = [...query].filter(([name]) => Object.hasOwn(APPEARANCE, name))
+    const known = appearance.filter(([name, value]) => APPEARANCE[name].includes(value))
+    this.appearance = Object.fromEntries(known)
+    refused.push(...appearance.filter((pair) => !known.includes(pair)).map((pair) => pair.join('=')))
     const entries = this.#slices.map(([id, slice]) => {
       const texts = textsOf.get(id) ?? new Map()
       const read = slice.fromQuery(texts)

@@ -4,7 +4,7 @@
 const PATIENCE = 1000
 
 /** Resolves once nothing else is to be done. */
-export const idle = () =>
+const idle = () =>
   new Promise<unknown>((resolve) =>
     'requestIdleCallback' in window
       ? requestIdleCallback(resolve, { timeout: PATIENCE })

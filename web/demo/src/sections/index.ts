@@ -14,7 +14,7 @@ export interface Section {
   id: SectionId
   title: string
   /** What to remember of it, in a sentence or two: for the end of the page. */
-  says?: string
+  summary?: string
   /** The slices of the state that an embed shows and a reset sets back; by default its own. */
   state?: readonly SliceId[]
   /** Whether it opens the page: its title is then the page's. */
@@ -39,7 +39,7 @@ export const sections: readonly Section[] = [
   {
     id: 'worked-example',
     title: 'How it is computed',
-    says: 'Layer norm subtracts a row’s mean and divides by its deviation: mean 0, variance almost 1.',
+    summary: 'Layer norm subtracts a row’s mean and divides by its deviation: mean 0, variance almost 1.',
     state: ['example', 'worked-example'],
     heights: [563, 971],
     load: () => import('./worked-example/WorkedExample.svelte'),
@@ -47,14 +47,15 @@ export const sections: readonly Section[] = [
   {
     id: 'story',
     title: 'Inside a GPT',
-    says: 'A GPT has two norms in each block and one at the end: 25 in the small GPT-2. Without them it babbles.',
+    summary:
+      'A GPT has two norms in each block and one at the end: 25 in the small GPT-2. Without them it babbles.',
     heights: [617, 1206],
     load: () => import('./story/Story.svelte'),
   },
   {
     id: 'training',
     title: 'Why it’s needed',
-    says: 'From three blocks on a small GPT learns with large steps only if it has norms.',
+    summary: 'From three blocks on a small GPT learns with large steps only if it has norms.',
     state: ['training', 'story'],
     heights: [562, 1187],
     load: () => import('./training/Training.svelte'),
@@ -62,7 +63,7 @@ export const sections: readonly Section[] = [
   {
     id: 'half-precision',
     title: 'The norm that failed in silence',
-    says: 'In half precision large numbers can silence a norm, and nothing warns.',
+    summary: 'In half precision large numbers can silence a norm, and nothing warns.',
     state: ['half-precision', 'story'],
     heights: [463, 1271],
     load: () => import('./half-precision/HalfPrecision.svelte'),
@@ -70,14 +71,14 @@ export const sections: readonly Section[] = [
   {
     id: 'scale-and-shift',
     title: 'Why scale and shift?',
-    says: 'A learned scale γ and shift β give each feature the size that the next layer needs.',
+    summary: 'A learned scale γ and shift β give each feature the size that the next layer needs.',
     heights: [466, 1003],
     load: () => import('./scale-and-shift/ScaleAndShift.svelte'),
   },
   {
     id: 'batch-norm',
     title: 'Layer, batch or RMS norm?',
-    says: 'Layer norm and RMSNorm look at one row, batch norm at one column.',
+    summary: 'Layer norm and RMSNorm look at one row, batch norm at one column.',
     heights: [548, 1585],
     load: () => import('./batch-norm/BatchNorm.svelte'),
   },

@@ -3,12 +3,12 @@
 import type { Replacement, Step } from './engine.ts'
 
 /** Each replacement's name, and what is said before the norms that it replaces. */
-export const REPLACEMENTS: Record<Replacement, { name: string; says: string }> = {
-  nothing: { name: 'left out', says: 'without' },
-  mean: { name: 'only − μ', says: 'only − μ in' },
-  rms: { name: 'without − μ: RMSNorm', says: 'no − μ in' },
-  plain: { name: 'γ = 1, β = 0', says: 'γ = 1 and β = 0 in' },
-  half: { name: 'in float16', says: 'float16 in' },
+export const REPLACEMENTS: Record<Replacement, { name: string; phrase: string }> = {
+  nothing: { name: 'left out', phrase: 'without' },
+  mean: { name: 'only − μ', phrase: 'only − μ in' },
+  rms: { name: 'without − μ: RMSNorm', phrase: 'no − μ in' },
+  plain: { name: 'γ = 1, β = 0', phrase: 'γ = 1 and β = 0 in' },
+  half: { name: 'in float16', phrase: 'float16 in' },
 }
 
 /** @param i of a norm, from 0 @param norms two in each block, and the final one */
@@ -20,7 +20,7 @@ export function saysOf(replacement: Replacement, off: readonly number[], norms: 
   if (off.length === 0) return 'all norms on'
   const all = replacement === 'nothing' ? 'any norm' : `all ${norms} norms`
   const some = off.length > 1 ? `${off.length} norms` : nameOf(off[0] - 1, norms)
-  return `${REPLACEMENTS[replacement].says} ${off.length === norms ? all : some}`
+  return `${REPLACEMENTS[replacement].phrase} ${off.length === norms ? all : some}`
 }
 
 /** The standard deviations of a norm's input and output. @param i of the norm, from 0 */
