@@ -40,6 +40,8 @@ export interface Row {
   numbers?: boolean
   /** How many decimals the numbers and the statistics have: 2 by default, or 4. */
   digits?: 2 | 4
+  /** Of a row of strokes. */
+  color?: 'with' | 'without'
   /**
    * The rows of a group show the same values: a dot that is pointed at is lit in all of them. By default all
    * rows are one group.
