@@ -394,7 +394,7 @@ test('without JavaScript the first figure and the beginning of its story stand t
   const context = await site.newProfile()
   const page = await newPage(context)
   await page.setJavaScriptEnabled(false)
-  await page.goto(site.url)
+  await page.goto(`${site.url}text.html`)
   assert.match((await story(page)).all, /^Once upon a time there was a robot named Kofi\..{60,}/)
   const outputs = exampleOutputs()
   assert.equal((await page.$$('.still .wide .ghost')).length, outputs.flat().length)

@@ -29,14 +29,53 @@ const seen = (page) =>
     return { boxes, texts, dots: figure?.querySelectorAll('.dot').length }
   })
 
+/** The page sends a browser without JavaScript on to text.html. @param {import('puppeteer-core').Page} page */
+async function gotoWithoutJavaScript(page) {
+  await page.setJavaScriptEnabled(false)
+  const arrived = new Promise((resolve) => {
+    page.on('framenavigated', (frame) => frame.url() === `${site.url}text.html` && resolve(null))
+  })
+  await page.goto(site.url)
+  await arrived
+  await page.waitForSelector('#end')
+}
+
+test('without JavaScript the text of every section is there, with its answers', async () => {
+  const context = await site.newProfile()
+  const { page } = await open(context, site.url, { features: STILL })
+  await page.waitForSelector('#end')
+  const paragraphs = (/** @type {import('puppeteer-core').Page} */ from) =>
+    from.$$eval('section:not(#opening) :is(h2, .text > p, li)', (all) =>
+      all.filter((one) => one.checkVisibility()).map((one) => one.textContent?.replace(/\s+/g, ' ').trim()),
+    )
+  const expected = await paragraphs(page)
+  const bare = await newPage(context)
+  await gotoWithoutJavaScript(bare)
+  const found = await paragraphs(bare)
+  assert.deepEqual(
+    expected.filter((one) => !found.includes(one)),
+    [],
+  )
+  assert.ok(expected.length > 30)
+  const answers = await bare.$$eval('.answer', (all) => all.map((one) => one.textContent ?? ''))
+  assert.ok(answers.length >= 6 && answers.every((answer) => answer.length > 20))
+  assert.equal(
+    await bare.$$eval(
+      'button',
+      (all) => all.filter((one) => one.checkVisibility({ visibilityProperty: true })).length,
+    ),
+    0,
+  )
+  await context.close()
+})
+
 for (const size of SIZES) {
   test(`at ${size.width} by ${size.height} the opening is in the HTML, and the page takes over in place`, async () => {
     const context = await site.newProfile()
     const bare = await newPage(context)
-    await bare.setJavaScriptEnabled(false)
     await bare.setViewport(size)
     await bare.emulateMediaFeatures([{ name: 'prefers-reduced-motion', value: 'reduce' }])
-    await bare.goto(site.url)
+    await gotoWithoutJavaScript(bare)
     assert.equal(await text(bare, 'h1'), 'What layer normalization does')
     assert.match(await text(bare, '#opening p'), /slides each row of numbers to mean 0/)
     assert.match(await text(bare, 'noscript'), /computed in your browser, with JavaScript/)
@@ -106,7 +145,7 @@ test('before the page starts, the story is whole only where it will not be writt
       if (/\.js$/.test(request.url())) request.abort()
       else request.continue()
     })
-    await page.goto(site.url)
+    await page.goto(scripts ? site.url : `${site.url}text.html`)
     const shown = await page.$eval('.still .later', (words) =>
       words.checkVisibility({ visibilityProperty: true }),
     )

@@ -1,5 +1,6 @@
-// What a reader sees before the page starts, without JavaScript, or in a preview of a link: the opening,
-// computed while the page is built. It stands in index.html, and og.png is its picture.
+// What a reader sees before the page starts, or in a preview of a link: the opening, computed while the page is
+// built. It stands in index.html, and og.png is its picture. A browser without JavaScript goes on to text.html: the
+// opening and the text of all sections.
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -18,13 +19,18 @@ const folder = fileURLToPath(new URL('../../build/still/', import.meta.url))
 const WIDTH = 1200 // of the picture
 const ICON = 180
 
-/** @returns {Promise<{ opening: string, preview: string }>} the opening as HTML, its picture as SVG */
-async function render() {
+/**
+ * @param {import('vite').UserConfig['define']} define the page's constants
+ * @returns {Promise<{ opening: string, text: string, preview: string }>} the opening and the sections after it as
+ *   HTML, the opening's picture as SVG
+ */
+async function render(define) {
   await build({
     configFile: false,
     root,
     logLevel: 'error', // the page's own build warns of the same
     plugins: [svelte(), formulas, fonts, recordings],
+    define,
     build: {
       ssr: 'src/still.ts',
       outDir: folder,
@@ -34,7 +40,7 @@ async function render() {
   })
   const still = await import(pathToFileURL(`${folder}still.js`).href)
   await still.start()
-  return { opening: still.opening(), preview: still.preview() }
+  return { opening: still.opening(), preview: still.preview(), text: await still.text() }
 }
 
 /** The light theme's colors. @type {Record<string, string>} */
@@ -74,21 +80,34 @@ async function png(svg, width) {
   return new Resvg(svg, options).render().asPng()
 }
 
-/** Once for a build. @type {Promise<{ html: string, picture: Uint8Array, icon: Uint8Array }> | undefined} */
+/**
+ * Once for a build. html: of index.html; text: of text.html.
+ *
+ * @type {Promise<{ html: string, text: string, picture: Uint8Array, icon: Uint8Array }> | undefined}
+ */
 let made
-async function make() {
-  const { opening, preview } = await render()
-  const html = `<header class="topbar"></header><main class="still">${opening}</main>`
+/** @param {import('vite').UserConfig['define']} define */
+async function make(define) {
+  const { opening, text, preview } = await render(define)
+  const [html, whole] = [opening, opening + text].map(
+    (sections) => `<header class="topbar"></header><main class="still">${sections}</main>`,
+  )
   const picture = preview.replace('<rect', `<style>${STYLE}</style><rect`)
   await initWasm(readFileSync(createRequire(import.meta.url).resolve('@resvg/resvg-wasm/index_bg.wasm')))
   const mark = readFileSync(`${root}public/icon.svg`, 'utf8')
   // A phone's icon has no transparent ground.
   const icon = mark.replace('<path', `<path fill="${COLORS.page}" d="M0 0h32v32H0z"/><path`)
-  return { html, picture: await png(picture, WIDTH), icon: await png(icon, ICON) }
+  return { html, text: whole, picture: await png(picture, WIDTH), icon: await png(icon, ICON) }
 }
 
 /** What index.html is given once all files have their names. @type {() => { tag: string }[]} */
 let tags = () => []
+
+/** text.html, once all files have their names. */
+let textPage = ''
+
+/** The page's constants. @type {import('vite').UserConfig['define']} */
+let constants
 
 /** The text face arrives with the first paint. @param {string} font its file */
 const preload = (font) => ({
@@ -97,12 +116,22 @@ const preload = (font) => ({
   injectTo: 'head-prepend',
 })
 
+const TO_TEXT = {
+  tag: 'noscript',
+  children: [{ tag: 'meta', attrs: { 'http-equiv': 'refresh', content: '0; url=text.html' } }],
+  injectTo: 'head',
+}
+
 /** The plugin for Vite. */
 export const still = {
   name: 'still',
+  /** @param {import('vite').ResolvedConfig} config */
+  configResolved(config) {
+    constants = config.define
+  },
   async buildStart() {
     if (this.meta.watchMode) return // ./build.sh demo --watch starts without the still page
-    made ??= make()
+    made ??= make(constants)
     const { picture, icon } = await made
     this.emitFile({ type: 'asset', fileName: 'og.png', source: picture })
     this.emitFile({ type: 'asset', fileName: 'apple-touch-icon.png', source: icon })
@@ -118,10 +147,19 @@ export const still = {
     /** @param {string} page @param {{ bundle?: Record<string, unknown> }} context */
     async handler(page, { bundle }) {
       if (made === undefined) return nameSite(page)
-      const { html } = await made
-      const filled = nameSite(page).replace('<div id="app">', () => `<div id="app">${html}`)
+      const { html, text } = await made
+      const fill = (/** @type {string} */ sections) =>
+        nameSite(page).replace('<div id="app">', () => `<div id="app">${sections}`)
+      textPage = fill(text)
+      const filled = fill(html)
       const font = Object.keys(bundle ?? {}).find((name) => /source-serif-4-latin-400-normal/.test(name))
-      return { html: filled, tags: [...tags(), ...(font ? [preload(font)] : [])] }
+      return { html: filled, tags: [...tags(), TO_TEXT, ...(font ? [preload(font)] : [])] }
+    },
+  },
+  generateBundle: {
+    order: 'post',
+    handler() {
+      this.emitFile({ type: 'asset', fileName: 'text.html', source: textPage })
     },
   },
 }

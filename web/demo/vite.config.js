@@ -10,8 +10,8 @@ import { still } from './still.js'
 /** @param {string} path from the repository's root */
 const fromRoot = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
-/** Built files that are not kept at once: models, kernels as text, pictures for other sites. */
-const LATER = /\.safetensors$|\/(simd|relaxed)[^/]*\.js$|^(og|apple-touch-icon)\.png$/
+/** Built files that are not kept at once: models, kernels as text, pictures for other sites, the page without JavaScript. */
+const LATER = /\.safetensors$|\/(simd|relaxed)[^/]*\.js$|^(og|apple-touch-icon)\.png$|^text\.html$/
 
 /** Not what only later sections use of Svelte. */
 const FIRST = /^(?!.*svelte\/src\/internal\/client\/dom\/(blocks\/html|elements\/bindings\/select))/
