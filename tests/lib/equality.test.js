@@ -4,6 +4,7 @@ import { JEST_MATCHERS_OBJECT, JestChaiExpect, chai } from '@vitest/expect'
 import assert from 'node:assert'
 import { test } from 'node:test'
 import { inspect, isDeepStrictEqual } from 'node:util'
+import { LAYERS } from '../layers.js'
 import { assertRefuses, loadForTest, usedMemory } from './support.js'
 
 const gpt = await loadForTest()
@@ -315,4 +316,38 @@ test('what a framework compares is not what is printed', () => {
   assert.equal(inspect(new gpt.ReLU()), 'ReLU()')
   assert.equal(Object.prototype.toString.call(gpt.Tensor.prototype), '[object Tensor]')
   assert.equal(JSON.stringify({ x: tensor([1]) }), '{"x":[1]}')
+})
+
+test('no layer or function reads what frameworks compare, which takes as long as printing', () => {
+  const tag = Object.getOwnPropertyDescriptor(gpt.Tensor.prototype, Symbol.toStringTag)
+  assert.ok(tag)
+  /** @type {string[]} */
+  const reads = []
+  let now = ''
+  Object.defineProperty(gpt.Tensor.prototype, Symbol.toStringTag, {
+    ...tag,
+    get() {
+      reads.push(now)
+      return 'Tensor'
+    },
+  })
+  try {
+    for (const [name, make] of Object.entries(LAYERS)) {
+      now = name
+      const [layer, input] = make(gpt, { rows: 3, cols: 8, heads: 2 })
+      layer.forward(input instanceof gpt.Tensor ? input : tensor(input))
+    }
+    const ids = tensor([[1, 0]])
+    const weight = gpt.parameter(ones([2, 3]))
+    now = 'embedding'
+    const rows = gpt.embedding(ids, weight)
+    now = 'crossEntropy'
+    gpt.crossEntropy(rows, ids).backward()
+    now = 'gather, indexSelect'
+    rows.gather({ dim: 1, index: tensor([[[0, 1, 0]]]) })
+    weight.indexSelect({ dim: 0, index: tensor([1]) })
+  } finally {
+    Object.defineProperty(gpt.Tensor.prototype, Symbol.toStringTag, tag)
+  }
+  assert.deepEqual(reads, [])
 })

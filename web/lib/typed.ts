@@ -24,9 +24,9 @@ type Float16 = typeof globalThis extends { Float16Array: { prototype: infer T } 
 export type BigIntArray = BigInt64Array | BigUint64Array
 
 export const isBigInts = (value: unknown): value is BigIntArray =>
-  ['BigInt64Array', 'BigUint64Array'].includes(tagOf(value))
+  ArrayBuffer.isView(value) && ['BigInt64Array', 'BigUint64Array'].includes(tagOf(value))
 
-/** The name of a platform's class, such as 'Float32Array'. */
+/** The name of a platform's class, such as 'Float32Array'. That of a tensor has all its values: it takes long. */
 export const tagOf = (value: unknown): string =>
   Object.prototype.toString.call(value).slice('[object '.length, -1)
 
