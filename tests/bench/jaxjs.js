@@ -7,7 +7,7 @@
 import { EPS, LEARNING_RATE, LOSSES } from './operations.js'
 import { trained } from './ours.js'
 
-/** @typedef {import('@jax-js/jax').Array} JaxArray */
+/** @typedef {any} JaxArray an array of jax-js */
 /** @typedef {Record<string, JaxArray>} Arrays by the names of our state dict */
 
 const [BETA1, BETA2, ADAM_EPS, WEIGHT_DECAY] = [0.9, 0.999, 1e-8, 0.01]
@@ -118,7 +118,7 @@ function logits({ numpy: np, nn }, p, ids, { contextLength, embDim, nHeads, nLay
     const projected = np.matmul(attended, of('attn.c_attn.weight')).add(of('attn.c_attn.bias'))
     const [q, k, v] = np
       .split(projected.reshape([batch, contextLength, 3, embDim]), 3, 2)
-      .map((part) => part.reshape([batch, contextLength, nHeads, embDim / nHeads]))
+      .map((/** @type {JaxArray} */ part) => part.reshape([batch, contextLength, nHeads, embDim / nHeads]))
     const heads = nn.dotProductAttention(q, k, v, { isCausal: true }).reshape(tokens)
     x = x.add(np.matmul(heads, of('attn.c_proj.weight')).add(of('attn.c_proj.bias')).reshape(sequences))
     const fed = norm(x.ref, `${block}.norm2`).reshape(tokens)
