@@ -12,7 +12,7 @@ import { GPT_CONFIG_124M, GptLayersError } from 'gpt-layers'
 import * as core from 'gpt-layers/core'
 import { warnOneThread } from '../../build/lib/threads/warn.js'
 import { nodes } from '../nodes/nodes.js'
-import { assertRefuses, builds, copy, load } from './support.js'
+import { assertRefuses, builds, copy, load, replaceGlobal } from './support.js'
 
 const read = (/** @type {string} */ build) =>
   readFileSync(new URL(import.meta.resolve(`gpt-layers/${build}.wasm`)))
@@ -358,22 +358,6 @@ const threadsOf = (gpt) => [gpt.threads, gpt.threadsReason]
 function assertOneThread({ threads, threadsReason }, reason) {
   assert.equal(threads, 1, `one thread should run where ${threadsReason}`)
   assert.match(String(threadsReason), reason)
-}
-
-/**
- * Replaces a property of the global object during a test.
- *
- * @param {TestContext} t
- * @param {string} name
- * @param {unknown} value
- */
-function replaceGlobal(t, name, value) {
-  const original = Object.getOwnPropertyDescriptor(globalThis, name)
-  t.after(() => {
-    if (original) Object.defineProperty(globalThis, name, original)
-    else Reflect.deleteProperty(globalThis, name)
-  })
-  Object.defineProperty(globalThis, name, { value, configurable: true, writable: true })
 }
 
 test(

@@ -1,5 +1,6 @@
 // What the tests of the package share: PyTorch's values and how to compare with them, and how to wait.
 
+/** @import { TestContext } from 'node:test' */
 /** @import { ErrorCode, LoadOptions, Module, Tensor } from 'gpt-layers' */
 
 import assert from 'node:assert/strict'
@@ -374,4 +375,20 @@ export async function workersSleep(gpt) {
   const words = new Int32Array(gpt.exports.memory.buffer)
   const sleeping = () => words.reduce((sum, _, i) => sum + Atomics.notify(words, i), 0)
   await until(() => sleeping() === gpt.threads - 1, 'all workers sleep')
+}
+
+/**
+ * Replaces a property of the global object during a test.
+ *
+ * @param {TestContext} t
+ * @param {string} name
+ * @param {unknown} value
+ */
+export function replaceGlobal(t, name, value) {
+  const original = Object.getOwnPropertyDescriptor(globalThis, name)
+  t.after(() => {
+    if (original) Object.defineProperty(globalThis, name, original)
+    else Reflect.deleteProperty(globalThis, name)
+  })
+  Object.defineProperty(globalThis, name, { value, configurable: true, writable: true })
 }

@@ -25,6 +25,7 @@ import {
   loadForTest,
   untyped,
   workersSleep,
+  replaceGlobal,
 } from './support.js'
 
 const skip =
@@ -478,16 +479,6 @@ test('an Electron page, where Node’s workers cannot start, has threads', { ski
   )
   gpt.dispose()
 })
-
-/** @param {TestContext} t @param {string} name of the global object @param {unknown} value during a test */
-function replaceGlobal(t, name, value) {
-  const original = Object.getOwnPropertyDescriptor(globalThis, name)
-  t.after(() => {
-    if (original) Object.defineProperty(globalThis, name, original)
-    else Reflect.deleteProperty(globalThis, name)
-  })
-  Object.defineProperty(globalThis, name, { value, configurable: true, writable: true })
-}
 
 /** @param {TestContext} t @param {string} code of each worker that the package starts */
 const runs = (t, code) =>

@@ -130,7 +130,7 @@ export function integer(low: number, high: number, note?: string): NumberCheck {
   return (name, value) => checkInteger(name, value, low, high, note)
 }
 
-/** The check of a string that is one of a few. */
+/** @returns a check that a value is one of these strings */
 export function oneOf(...choices: readonly string[]): Check {
   const expected = choices.map((choice) => `'${choice}'`).join(' or ')
   return (name, value) => {

@@ -149,7 +149,7 @@ export function dropBatch(name: string, info: TensorInfo): void {
   if (name === 'pos_emb.weight' && shape.length === 2 && batch === 1) info.shape = shape
 }
 
-/** A weight of integers needs scales, or it would be 100 times too large. A buffer may have exact integers. */
+/** Refuses a weight of integers without scales: it would be about 100 times too large. Buffers may be integers. */
 function checkFloats({ name, dtype }: TensorInfo, { isParameter }: Tensor): void {
   if (dtype.includes('F') || (dtype !== 'I8' && !isParameter)) return
   const short = shortName(name)
