@@ -1,6 +1,4 @@
 import { fail, GptLayersError } from '../errors.ts'
-import { type Block, FreeList } from './freelist.ts'
-import { Pressure } from './pressure.ts'
 import { watch } from './scope.ts'
 
 const PAGE = 65536
@@ -181,5 +179,172 @@ export class Memory {
       throw fail(cause)
     }
     return { offset: end, size: wanted * PAGE }
+  }
+}
+
+type Block = { offset: number; size: number }
+
+/** Neighboring free blocks in the list. No block is larger than `most`; the largest may be smaller. */
+type Chunk = { blocks: Block[]; most: number }
+
+/** The most blocks of a chunk. Many more chunks, or many more blocks in one, take longer to search. */
+const LONGEST = 256
+
+/**
+ * The free blocks of the heap, sorted by address; no two of them touch. The list is cut into chunks, so that a
+ * heap of 80,000 holes is not searched, nor moved, hole by hole.
+ */
+class FreeList {
+  #chunks: Chunk[]
+
+  constructor(first: Block) {
+    this.#chunks = [{ blocks: [first], most: first.size }]
+  }
+
+  get last(): Block | undefined {
+    return this.#chunks.at(-1)?.blocks.at(-1)
+  }
+
+  /** @returns the offset of the first block that is large enough, now used; or null */
+  take(size: number): number | null {
+    for (let c = 0; c < this.#chunks.length; c++) {
+      const chunk = this.#chunks[c]
+      if (chunk.most < size) continue
+      const { blocks } = chunk
+      const i = blocks.findIndex((block) => block.size >= size)
+      if (i < 0) {
+        chunk.most = blocks.reduce((most, block) => Math.max(most, block.size), 0)
+        continue
+      }
+      const { offset } = blocks[i]
+      if (blocks[i].size > size) blocks[i] = { offset: offset + size, size: blocks[i].size - size }
+      else this.#remove(c, i)
+      return offset
+    }
+    return null
+  }
+
+  /** Adds a block, merged with the free blocks that it touches. */
+  add({ offset, size }: Block): void {
+    const end = offset + size
+    // The last chunk that begins before the block, and the first block of it that begins after.
+    const c = Math.max(0, firstAfter(this.#chunks, ({ blocks: [first] }) => first.offset, offset) - 1)
+    if (this.#chunks.length === 0) this.#chunks.push({ blocks: [], most: 0 })
+    const chunk = this.#chunks[c]
+    const { blocks } = chunk
+    const i = firstAfter(blocks, (block) => block.offset, offset)
+    const before: Block | undefined = blocks[i - 1]
+    const isLast = i === blocks.length
+    const after: Block | undefined = isLast ? this.#chunks[c + 1]?.blocks[0] : blocks[i]
+    const joinsBefore = before !== undefined && before.offset + before.size === offset
+    const joinsAfter = after !== undefined && after.offset === end
+    const begin = joinsBefore ? before.offset : offset
+    const merged = { offset: begin, size: (joinsAfter ? end + after.size : end) - begin }
+    chunk.most = Math.max(chunk.most, merged.size)
+    if (joinsAfter && isLast) this.#remove(c + 1, 0)
+    const first = joinsBefore ? i - 1 : i
+    const replaced = Number(joinsBefore) + Number(joinsAfter && !isLast)
+    if (replaced === 1) blocks[first] = merged
+    else blocks.splice(first, replaced, merged)
+    if (blocks.length > LONGEST) {
+      this.#chunks.splice(c + 1, 0, { blocks: blocks.splice(LONGEST / 2), most: chunk.most })
+    }
+  }
+
+  #remove(c: number, i: number): void {
+    const { blocks } = this.#chunks[c]
+    blocks.splice(i, 1)
+    if (blocks.length === 0) this.#chunks.splice(c, 1)
+  }
+}
+
+/** @returns the index of the first item that begins after an address */
+function firstAfter<T>(items: readonly T[], beginOf: (item: T) => number, address: number): number {
+  let low = 0
+  let high = items.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (beginOf(items[middle]) < address) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+const BUFFER = 2 ** 25 // bytes; glibc maps a block of this size anew, so it never becomes resident
+const HELD = 8 // buffers; older ones are garbage, which still counts until the next collection
+const STEPS = 8
+const MOST_DOUBLINGS = 4
+const MORE_THAN_ENGINES_GIVE = 2 ** 35 - 1 // bytes
+
+/**
+ * Makes the garbage collector run when the heap fills with tensors that nobody holds. To an engine a tensor
+ * is a small object: the engine does not count the memory behind it. It counts ArrayBuffers, so `rise` makes
+ * some that nobody touches: they take address space and no memory.
+ *
+ * The room is the part of the heap that was free when the count began. `rise` makes a buffer for every 32 MiB
+ * by which the use grows, or for every eighth of the room if that is less. A buffer has 32 MiB in the first
+ * eighth of the room, and twice as much in each further one, up to 512 MiB. V8 collects after 64 MiB, Firefox
+ * after some hundred.
+ *
+ * From half of the room on, V8 is made to collect at once: it collects before it refuses a buffer, and also
+ * when it gives one of such a size. Other engines refuse at once.
+ *
+ * A program that disposes its tensors pays once: only growth beyond the largest use so far counts. The first
+ * unused tensor that the collector finds starts the count anew.
+ */
+class Pressure {
+  #limit: number
+  #buffers: (ArrayBuffer | null)[] = []
+  #made = 0
+  #demanded = false
+  #step = 0
+  /** The use that counts as no pressure, in bytes. Below it, call `fall`. */
+  base = 0
+  /** The use, in bytes, beyond which `rise` has something to do. */
+  next = 0
+
+  /** @param limit the most bytes of the heap */
+  constructor(limit: number) {
+    this.#limit = limit
+    this.fall(0)
+  }
+
+  /** @param used bytes of the heap, more than `next` */
+  rise(used: number): void {
+    for (; used > this.next; this.next += this.#step) {
+      const doublings = Math.floor((STEPS * this.#made * this.#step) / (this.#limit - this.base))
+      const buffer = untouched(BUFFER * 2 ** Math.min(MOST_DOUBLINGS, doublings))
+      this.#buffers[this.#made++ % HELD] = buffer
+    }
+    if (this.#demanded || used < (this.base + this.#limit) / 2) return
+    this.#demanded = true
+    untouched(MORE_THAN_ENGINES_GIVE)
+  }
+
+  /** @param used bytes of the heap, less than `base` */
+  fall(used: number): void {
+    this.base = used
+    this.#step = Math.max(1, Math.min(BUFFER, (this.#limit - used) / STEPS))
+    this.next = used + (this.#made + 1) * this.#step
+  }
+
+  /**
+   * The collector has found an unused tensor.
+   *
+   * @param used bytes of the heap, without it
+   */
+  relieve(used: number): void {
+    this.#buffers = []
+    this.#made = 0
+    this.#demanded = false
+    this.fall(used)
+  }
+}
+
+function untouched(bytes: number): ArrayBuffer | null {
+  try {
+    return new ArrayBuffer(bytes)
+  } catch {
+    return null
   }
 }

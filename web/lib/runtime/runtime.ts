@@ -5,7 +5,6 @@ import type { Wasm } from '../typed.ts'
 import type { Functions } from '../wasm/exports.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { Memory } from './memory.ts'
-import { SCRATCH_SIZES } from './scratch.ts'
 
 /** The exports of one of our WebAssembly builds: the functions of `c/gpt_layers.h` and the memory. */
 export interface Exports extends Functions {
@@ -113,6 +112,35 @@ export function heap(): Memory {
   )
 }
 
+/** Floats of scratch memory for each part of a call. The sizes are those arguments of the call that are numbers. */
+type Scratch = (exports: Functions, ...sizes: number[]) => number
+
+const attention: Scratch = (exports, _batch, tokens, _heads, size) =>
+  exports.gpt_attention_scratch_size(tokens, size)
+
+/** The kernels that take scratch memory. */
+const SCRATCH_SIZES: { readonly [name in keyof Functions]?: Scratch } = {
+  gpt_linear_forward: (exports, rows, inputs) => exports.gpt_linear_scratch_size(rows, inputs),
+  gpt_linear_backward: (exports, rows, _inputs, outputs) =>
+    exports.gpt_linear_backward_scratch_size(rows, outputs),
+  gpt_conv1d_forward: (exports, rows, inputs) => exports.gpt_conv1d_scratch_size(rows, inputs),
+  gpt_conv1d_backward: (exports, rows, _inputs, outputs) =>
+    exports.gpt_conv1d_backward_scratch_size(rows, outputs),
+  gpt_feedforward_forward: (exports, rows, dim, hidden) =>
+    exports.gpt_feedforward_scratch_size(rows, dim, hidden),
+  gpt_attention_forward: attention,
+  gpt_attention_weights: attention,
+  gpt_attention_backward: (exports, _batch, tokens, _heads, size) =>
+    exports.gpt_attention_backward_scratch_size(tokens, size),
+  gpt_attention_cached_forward: (exports, _batch, tokens, past, _capacity, heads, size) =>
+    exports.gpt_attention_cached_scratch_size(tokens, past, heads, size),
+  gpt_attention_int8_forward: (exports, _batch, tokens, past, _capacity, heads, size) =>
+    exports.gpt_attention_int8_scratch_size(tokens, past, heads, size),
+  gpt_int8_linear_forward: (exports, rows, inputs, _outputs, groupSize) =>
+    exports.gpt_int8_linear_scratch_size(rows, inputs, groupSize),
+  gpt_embedding_backward: (_exports, rows, count) => rows + count,
+}
+
 /** GPT_ERR_VALUE of c/gpt_layers.h. */
 const ERR_VALUE = -3
 
@@ -129,7 +157,7 @@ type Argument = Pointer | null | typeof SCRATCH | number | boolean
  * | --- | --- |
  * | Tensor or other Pointer | its byte offset |
  * | null | 0, C's NULL |
- * | SCRATCH | scratch memory of the size that scratch.ts states, freed after the call |
+ * | SCRATCH | scratch memory of the size in SCRATCH_SIZES, freed after the call |
  * | boolean | 0 or 1 |
  *
  * @param nanoseconds what the call costs on one thread, where that does not stand in threads/costs.ts
