@@ -100,12 +100,11 @@ has_emcc() {
 # LLVM 19 is looked for first, since it is found faster than emcc starts.
 has_relaxed() { (has clang-19 && has wasm-ld-19 && has llvm-ar-19) || c/flags.sh relaxed; }
 has_simde() { "$(c/flags.sh native-compiler)" -fsyntax-only -x c - <<<'#include <simde/wasm/simd128.h>'; }
-find_clang() { command -v "${CLANG:-clang-19}" || command -v clang; }
 has_coverage() { has clang-19 && has llvm-cov-19 && has llvm-profdata-19; }
 has_webkit() { has WebKitWebDriver && has xvfb-run && has xauth; }
 has_torch() { /usr/bin/python3 -c 'import torch'; }
 has_fuzzer() {
-    "$(find_clang)" -fsanitize=fuzzer,address,undefined -x c - -o build/probe-fuzzer \
+    "$(c/flags.sh clang)" -fsanitize=fuzzer,address,undefined -x c - -o build/probe-fuzzer \
         <<<'int LLVMFuzzerTestOneInput(const char *p, unsigned long n) { return !p && n; }'
 }
 
@@ -131,8 +130,7 @@ export_tools() {
     CHROMIUM=$(find_chromium) || unset CHROMIUM
     CHROMIUM_BROWSER=$(find_browser) || unset CHROMIUM_BROWSER
     FIREFOX=$(find_firefox) || unset FIREFOX
-    CLANG=$(find_clang) || unset CLANG
-    export CHROMIUM CHROMIUM_BROWSER FIREFOX CLANG
+    export CHROMIUM CHROMIUM_BROWSER FIREFOX
 }
 
 # find_missing TOOL...: sets missing to those that are not there, and fails if there are none.

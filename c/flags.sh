@@ -5,7 +5,8 @@
 #   c/flags.sh commands BUILD   prints, for c/Makefile, how to compile and to link. Natively a build also
 #                               names the code: native-simd, native-relaxed, fuzz-simd, ...
 #   c/flags.sh compiler         prints Emscripten's version and its clang's
-#   c/flags.sh native-compiler  prints CC, or clang where it has its sanitizers, or gcc
+#   c/flags.sh clang            prints CLANG, or clang-19, or clang: of the fuzzer and the coverage
+#   c/flags.sh native-compiler  prints CC, or this clang where it has its sanitizers, or gcc
 set -euo pipefail
 
 # A fused multiply-add is used only where the code asks for it. A size that is an enumerator may be multiplied
@@ -67,10 +68,12 @@ compiler() {
         <<<"$said" | paste -sd ''
 }
 
+find_clang() { command -v "${CLANG:-clang-19}" || command -v clang; }
+
 # Clang's program takes two thirds of the time of gcc's.
 native_compiler() {
-    local clang=${CLANG:-clang-19} folder
-    folder=$("$clang" -print-resource-dir 2>/dev/null) || folder=
+    local clang folder
+    clang=$(find_clang) && folder=$("$clang" -print-resource-dir 2>/dev/null) || folder=
     if [[ -n ${CC:-} ]]; then
         echo "$CC"
     elif compgen -G "$folder/lib/*/libclang_rt.asan*" >/dev/null; then
@@ -117,7 +120,7 @@ flags() {
         echo $c_flags $wasm_flags $relaxed
         ;;
     *)
-        sed -n '2,9s/^# //p' "$0" >&2
+        sed -n '2,10s/^# //p' "$0" >&2
         return 2
         ;;
     esac
@@ -135,11 +138,12 @@ commands() {
         ;;
     *)
         flags=$(flags "${build%-*}")
-        compile="${CLANG:-clang-19} $flags"
         if [[ $build == native-* ]]; then
             compile="$(native_compiler) $flags"
             tests=$gcc_tests_flags
             [[ $("${compile%% *}" --version) != *clang* ]] || tests=$clang_tests_flags
+        else
+            compile="$(find_clang) $flags"
         fi
         # A native compiler has no relaxed SIMD: tests/c/wasm_simd128.h stands in.
         [[ $build != *-relaxed ]] || compile+=' -D__wasm_relaxed_simd__'
@@ -153,6 +157,7 @@ commands() {
 
 case ${1:-} in
 commands) commands "$2" ;;
+clang) find_clang ;;
 compiler) compiler ;;
 native-compiler) native_compiler ;;
 *) flags "$@" ;;
