@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import { largest } from '../../build/lib/tensor/topk.js'
-import { assertRefuses, golden, loadForTest, shake, usedMemory } from './support.js'
+import { assertRefuses, golden, load, loadForTest, memoryOf, shake, usedMemory } from './support.js'
 
 const config = { vocabSize: 23, contextLength: 16, embDim: 12, nHeads: 3, nLayers: 2 }
 const gpt = await loadForTest()
@@ -614,4 +614,19 @@ test('with a sliding window a cache is filled again and again, and its text can 
     cache.dispose()
   }
   varied.dispose()
+})
+
+test('the heap may move when the generator draws its first number', async () => {
+  const file = gpt.saveSafetensors(model)
+  const fresh = await load({ build: gpt.build })
+  const loaded = await fresh.GPTModel.fromPretrained(file) // draws no number
+  const memory = memoryOf(fresh)
+  const { allocate } = memory
+  memory.allocate = (/** @type {number} */ bytes) => {
+    fresh.exports.memory.grow(0) // empties all views, as when the heap grows
+    return allocate.call(memory, bytes)
+  }
+  const [{ token, probability }] = loaded.generate([1, 2], { maxNewTokens: 1 })
+  assert.ok(token < config.vocabSize && probability > 0 && probability < 1, `${token}, ${probability}`)
+  fresh.dispose()
 })

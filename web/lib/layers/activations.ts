@@ -3,7 +3,7 @@
 import type { Tensor } from '../tensor/tensor.ts'
 import { checkOptions, construct, number } from '../check.ts'
 import { checkTensor } from '../tensor/check.ts'
-import { type GELUOptions, GELU_KINDS, GELU_OPTIONS, geluOf } from '../tensor/gelu.ts'
+import { type GELUOptions, GELU_OPTIONS, geluOf } from '../tensor/gelu.ts'
 import { computeOf } from '../tensor/operation.ts'
 import { relu, sigmoid, silu } from '../tensor/ops.ts'
 import { type SoftmaxOptions, softmax } from '../tensor/softmax.ts'
@@ -73,11 +73,6 @@ export class GELU extends Module {
 
   override extraRepr(): string {
     return `approximate='${this.approximate}'`
-  }
-
-  /** `approximate` as the kernels take it. @internal */
-  get kind(): number {
-    return GELU_KINDS[this.approximate]
   }
 
   /**

@@ -1,6 +1,7 @@
 import { checkArray, checkBoolean, checkConfig, checkSize, construct } from '../check.ts'
 import { partsOf, run, SCRATCH } from '../runtime/runtime.ts'
 import { checkRows } from '../tensor/check.ts'
+import { GELU_KINDS } from '../tensor/gelu.ts'
 import { chain, temporary } from '../runtime/scope.ts'
 import { records } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
@@ -117,6 +118,6 @@ export class FeedForward extends Module {
     if (parts > 1 && rows < ROWS_PER_THREAD * parts) return null
     const { weight: weight1, bias: bias1 } = Affine.parametersOf(first)
     const { weight: weight2, bias: bias2 } = Affine.parametersOf(second)
-    return [weight1, bias1, weight2, bias2, rows, embDim, hiddenDim, gelu.kind]
+    return [weight1, bias1, weight2, bias2, rows, embDim, hiddenDim, GELU_KINDS[gelu.approximate]]
   }
 }

@@ -13,7 +13,6 @@ import {
 } from '../check.ts'
 import { fail, withName } from '../errors.ts'
 import { type CacheOptions, KeyValueCache } from '../layers/kvcache.ts'
-import * as random from '../runtime/random.ts'
 import { heap } from '../runtime/runtime.ts'
 import { checkTensorOf } from '../tensor/check.ts'
 import { type Indices, checkIndices } from '../tensor/indices.ts'
@@ -186,7 +185,6 @@ function* tokensOf(
   const { maxNewTokens, slidingWindow, stopTokens, signal } = options
   const maxTokens = Math.min(model.contextLength, ids.length + maxNewTokens - 1)
   const cache = options.cache ?? withoutScope(() => model.newCache({ maxTokens }))
-  const draw = () => random.word() / 2 ** 32
   try {
     let before = known ?? cache.tokens
     const text = [...before, ...ids]
@@ -204,7 +202,7 @@ function* tokensOf(
       const generated = temporary(() => {
         const logits = model.forward(next, { cache, lastOnly: true })
         checkTensorOf("forward's output", logits, [1, model.vocabSize])
-        return sampleToken(logits, text, options, draw)
+        return sampleToken(logits, text, options)
       })
       before = cache.tokens
       yield generated

@@ -1,4 +1,5 @@
 import { fail } from '../errors.ts'
+import * as random from '../runtime/random.ts'
 import { run } from '../runtime/runtime.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { largest } from '../tensor/topk.ts'
@@ -47,15 +48,9 @@ type Sampling = {
  *
  * @param given logits [1, vocabSize]
  * @param text the tokens that the penalty applies to
- * @param random a number in [0, 1); called where a token is drawn, so not with temperature 0
  * @throws {GptLayersError} VALUE where a logit is NaN or Infinity, or no token is left to draw
  */
-export function sampleToken(
-  given: Tensor,
-  text: Iterable<number>,
-  options: Sampling,
-  random: () => number,
-): GeneratedToken {
+export function sampleToken(given: Tensor, text: Iterable<number>, options: Sampling): GeneratedToken {
   const { topP, repetitionPenalty, suppressTokens } = options
   const temperature = Math.fround(options.temperature) // 1e-50 is 0
   const topK = options.topK || Infinity
@@ -69,6 +64,8 @@ export function sampleToken(
   const blocks = softmax(logits, best[0] ?? 0, temperature || 1)
   const blockSums = Tensor.empty([blocks.shape[0]])
   run('gpt_sum', [blockSums, blocks, ...blocks.shape])
+  // Before the views: the first number of the generator takes memory, which may move the heap.
+  const drawn = temperature === 0 ? 0 : random.word() / 2 ** 32
   const [probabilities, sums] = [blocks.data, blockSums.data]
   if (!(probabilities[best[0]] > 0)) {
     const { data } = given
@@ -82,13 +79,11 @@ export function sampleToken(
   const kept = topP < 1 ? nucleus(probabilities, all, best, topP) : all
   const total = kept === null ? sums.reduce((sum, part) => sum + part, 0) : sumOf(probabilities, kept)
   const candidate = (token: number) => ({ token, probability: probabilities[token] / total })
-  const draw = () => {
-    const target = random() * total
-    return kept === null ? pick(probabilities, sums, target) : pickAmong(probabilities, kept, target)
-  }
+  const target = drawn * total
+  const token = kept === null ? pick(probabilities, sums, target) : pickAmong(probabilities, kept, target)
   const top = Array.from(best.subarray(0, Math.min(TOP, kept?.length ?? size)), candidate)
   return {
-    ...candidate(temperature === 0 ? best[0] : draw()),
+    ...candidate(temperature === 0 ? best[0] : token),
     top: top.filter(({ probability }) => probability > 0),
   }
 }
