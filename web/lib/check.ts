@@ -26,9 +26,6 @@ const MAX_NAME = 100
 /** Longer arrays are named by their length in error messages. */
 const MAX_ARRAY = 8
 
-/** The most axes of a tensor, as in most of PyTorch's operations. It also ends the walk of a cyclic array. */
-export const MAX_AXES = 64
-
 /**
  * A short text for any value, for an error message: `3`, `"tanh"`, `[2, 5]`, `an array of 100`, `a Tensor`.
  */
@@ -162,54 +159,6 @@ export const checkProbability: NumberCheck = /* @__PURE__ */ number(
   'a number from 0 to 1',
   (n) => n >= 0 && n <= 1,
 )
-
-/**
- * The size of the last axis, or the sizes of the last axes, as PyTorch's normalized_shape.
- *
- * @returns a copy
- */
-export function checkSizes(name: string, value: unknown): number[] {
-  if (!Array.isArray(value)) {
-    checkSize(name, value)
-    return [value]
-  }
-  if (value.length === 0 || value.length > MAX_AXES) {
-    throw fail('VALUE', name, `have 1 to ${MAX_AXES} sizes`, value.length)
-  }
-  return Array.from(value, (size, i) => {
-    checkSize(`${name}[${i}]`, size)
-    return size
-  })
-}
-
-/**
- * A shape: an array of at most 64 sizes, each an integer >= 0. The shape of a single value is `[]`.
- *
- * @returns a copy
- */
-export function checkShape(shape: unknown): number[] {
-  const isSize = (n: number) => Number.isSafeInteger(n) && n >= 0
-  checkArray('shape', shape, 'an array of sizes')
-  if (shape.length > MAX_AXES) {
-    throw fail('VALUE', 'shape', `have at most ${MAX_AXES} elements`, shape.length)
-  }
-  return Array.from(shape, (size, i) => {
-    checkNumber(`shape[${i}]`, size, 'a non-negative integer', isSize)
-    return size
-  })
-}
-
-export function sameShape(a: readonly number[], b: readonly number[]): boolean {
-  if (a === b) return true
-  if (a.length !== b.length) return false
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
-  return true
-}
-
-export function checkSameShape(name: string, shape: readonly number[], expected: readonly number[]): void {
-  if (sameShape(shape, expected)) return
-  throw fail('SHAPE', name, `have shape [${expected.join(', ')}]`, `[${shape.join(', ')}]`)
-}
 
 /**
  * An options object, or undefined for one without options.

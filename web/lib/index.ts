@@ -38,7 +38,7 @@ export {
 } from './tensor/create.ts'
 export { cat, stack } from './tensor/join.ts'
 export { noGrad, parameter, record, scope } from './tensor/autograd.ts'
-export type { BackwardOptions } from './tensor/backward.ts'
+export type { BackwardOptions } from './tensor/tape.ts'
 export { type AllcloseOptions, allclose, equal } from './tensor/equal.ts'
 export * from './tensor/operations.ts'
 export { Tensor } from './tensor/tensor.ts'
@@ -82,9 +82,7 @@ export { type TransformerBlockConfig, TransformerBlock } from './layers/transfor
 export { type CacheOptions, KeyValueCache } from './layers/kvcache.ts'
 export type { LoadedKeys } from './files/copy.ts'
 
-export { type CrossEntropyOptions, crossEntropy } from './losses/crossentropy.ts'
-export { type MSEOptions, mse } from './losses/mse.ts'
-export type { LossReduction } from './losses/loss.ts'
+export { type CrossEntropyOptions, type LossReduction, type MSEOptions, crossEntropy, mse } from './losses.ts'
 
 export { type AdamOptions, type AdamWOptions, Adam, AdamW } from './optim/adam.ts'
 export { type ClipOptions, clipGradNorm } from './optim/clip.ts'

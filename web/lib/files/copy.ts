@@ -2,13 +2,14 @@
 
 import type { Memory } from '../runtime/memory.ts'
 import type { Matrices } from './matrix.ts'
-import { checkSameShape, shortName } from '../check.ts'
+import { shortName } from '../check.ts'
 import { fail } from '../errors.ts'
 import { heap } from '../runtime/runtime.ts'
 import { checkTensor } from '../tensor/check.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { type Match, type TensorInfo, matchNames } from './names.ts'
 import { type RowWriter, type Values, asMatrix } from './reading.ts'
+import { checkSameShape } from '../tensor/shape.ts'
 
 /** What reads and writes int8 weights; null for a layer without matrices. */
 const int8In = (matrices: Matrices) => matrices.values().next().value?.int8 ?? null

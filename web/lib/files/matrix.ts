@@ -1,10 +1,10 @@
 // The weights that a layer multiplies by, or looks rows up in. Files have them under other names, transposed, in
 // parts, or in int8. Only such a layer reaches the code for that, so an app without one does not ship it.
 
-import { sameShape } from '../check.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { GPT } from './gptnames.ts'
 import { int8 } from './int8.ts'
+import { sameShape } from '../tensor/shape.ts'
 
 export interface Matrix {
   weight: Tensor

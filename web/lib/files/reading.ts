@@ -1,9 +1,8 @@
 // What the readers of files have in common.
 
 import type { TensorInfo } from './names.ts'
-import { MAX_AXES } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
-import { sizeOf } from '../tensor/shape.ts'
+import { MAX_AXES, sizeOf } from '../tensor/shape.ts'
 import type { Bytes } from '../typed.ts'
 import { bytesOf, toFloat32, toInt8 } from './dtypes.ts'
 

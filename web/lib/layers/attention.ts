@@ -4,12 +4,10 @@ import {
   checkNumber,
   checkOptions,
   checkProbability,
-  checkSameShape,
   checkSize,
   construct,
   named,
   number,
-  sameShape,
 } from '../check.ts'
 import { fail } from '../errors.ts'
 import * as random from '../runtime/random.ts'
@@ -18,7 +16,7 @@ import { checkRows, checkTensor } from '../tensor/check.ts'
 import { ones } from '../tensor/create.ts'
 import { cat } from '../tensor/join.ts'
 import { chain, temporary } from '../runtime/scope.ts'
-import { broadcast, leading, sizeOf } from '../tensor/shape.ts'
+import { broadcast, checkSameShape, leading, sameShape, sizeOf } from '../tensor/shape.ts'
 import { recordKernel, records } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { drop, Dropout } from './dropout.ts'
@@ -222,7 +220,7 @@ export class Attention extends Module {
   override forward(x: Tensor, context?: Context): Returned
   override forward(x: Tensor, context: Context = {}): Returned {
     const { cAttn, cProj, residDropout, embDim, nHeads, contextLength } = this
-    checkRows(x, embDim, 'embDim')
+    checkRows(x, [embDim], 'embDim')
     const tokens = x.shape.at(-2)
     if (tokens === undefined || tokens > contextLength) {
       const expected = `end in [tokens, ${embDim}] with at most ${contextLength} (contextLength) tokens`

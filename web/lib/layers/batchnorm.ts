@@ -84,7 +84,7 @@ export class BatchNorm extends Module {
    */
   override forward(x: Tensor): Tensor {
     const { training, numFeatures: cols, momentum, eps } = this
-    const rows = checkRows(x, cols, 'numFeatures')
+    const rows = checkRows(x, [cols], 'numFeatures')
     if (training && rows < 2) {
       throw fail('VALUE', 'x', 'have 2 rows or more in training mode', x.shape)
     }

@@ -83,7 +83,7 @@ export class FeedForward extends Module {
    */
   override forward(x: Tensor): Tensor {
     const { embDim } = this
-    const rows = checkRows(x, embDim, 'embDim')
+    const rows = checkRows(x, [embDim], 'embDim')
     const { layers } = this
     checkArray('layers', layers, 'an array of layers')
     const args = this.#fusedArguments(x, rows)

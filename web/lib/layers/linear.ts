@@ -62,7 +62,7 @@ export const linear = /* @__PURE__ */ named(
     const { shape } = checkTensor('weight', weight)
     if (shape.length !== 2) throw fail('SHAPE', 'weight', 'have shape [out, in]', shape)
     const [outputs, inputs] = shape
-    const rows = checkRows(x, inputs, "the weight's in")
+    const rows = checkRows(x, [inputs], "the weight's in")
     return affine(x, weight, checkOptional('bias', bias ?? null, [outputs]), [rows, inputs, outputs], LINEAR)
   },
 )
@@ -140,7 +140,7 @@ export class Affine extends Module {
    */
   override forward(x: Tensor): Tensor {
     const [kind, inputs, outputs] = [this.#kind, this.#inputs, this.#outputs]
-    const rows = checkRows(x, inputs, kind.names[kind.isTransposed ? 1 : 0])
+    const rows = checkRows(x, [inputs], kind.names[kind.isTransposed ? 1 : 0])
     const sizes = [rows, inputs, outputs] as const
     const int8Weight = this.int8Weight && Int8Weight.checkUsable(this.int8Weight, [outputs, inputs])
     if (int8Weight) {

@@ -1,12 +1,12 @@
 // LayerNorm and RMSNorm, each with its function.
 
-import { checkNonNegativeFloat32, checkOptions, checkSizes, construct, named } from '../check.ts'
+import { checkNonNegativeFloat32, checkOptions, construct, named } from '../check.ts'
 import { run } from '../runtime/runtime.ts'
-import { checkOptional, checkRowsOf, checkTensorOf } from '../tensor/check.ts'
+import { checkOptional, checkRows, checkTensorOf } from '../tensor/check.ts'
 import { ones } from '../tensor/create.ts'
 import { pythonNumber } from '../tensor/pyformat.ts'
 import { temporary } from '../runtime/scope.ts'
-import { sizeOf } from '../tensor/shape.ts'
+import { checkSizes, sizeOf } from '../tensor/shape.ts'
 import { recordKernel, records } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { Module } from './module.ts'
@@ -51,7 +51,7 @@ export const layerNorm = /* @__PURE__ */ named(
   ): Tensor => {
     const sizes = checkSizes('shape', shape)
     const { eps } = checkOptions(options, { eps: 1e-5 }, CHECKS)
-    const rows = checkRowsOf(x, sizes, 'shape')
+    const rows = checkRows(x, sizes, 'shape')
     const scale = checkOptional('weight', weight ?? null, sizes)
     const shift = checkOptional('bias', bias ?? null, sizes)
     return computeLayerNorm(x, rows, sizes, scale, shift, eps)
@@ -109,7 +109,7 @@ export const rmsNorm = /* @__PURE__ */ named(
   ): Tensor => {
     const sizes = checkSizes('shape', shape)
     const { eps } = checkOptions(options, { eps: 1e-5 }, CHECKS)
-    const rows = checkRowsOf(x, sizes, 'shape')
+    const rows = checkRows(x, sizes, 'shape')
     const scale = checkOptional('weight', weight ?? null, sizes)
     return temporary(() => computeRMSNorm(x, rows, scale ?? ones(sizes), eps))
   },
@@ -200,7 +200,7 @@ export class LayerNorm extends Norm {
    */
   override forward(x: Tensor): Tensor {
     const { normalizedShape, eps } = this
-    const rows = checkRowsOf(x, normalizedShape, 'embDim')
+    const rows = checkRows(x, normalizedShape, 'embDim')
     const scale = checkOptional('scale', this.scale, normalizedShape)
     const shift = checkOptional('shift', this.shift, normalizedShape)
     return computeLayerNorm(x, rows, normalizedShape, scale, shift, eps)
@@ -239,7 +239,7 @@ export class RMSNorm extends Norm {
    */
   override forward(x: Tensor): Tensor {
     const { normalizedShape, eps } = this
-    const rows = checkRowsOf(x, normalizedShape, 'embDim')
+    const rows = checkRows(x, normalizedShape, 'embDim')
     return computeRMSNorm(x, rows, checkTensorOf('scale', this.scale, normalizedShape), eps)
   }
 }

@@ -1,8 +1,8 @@
 // Checks of tensor arguments. Each takes the argument's name, for the error message.
 
-import { checkSameShape, describe } from '../check.ts'
+import { describe } from '../check.ts'
 import { fail } from '../errors.ts'
-import { leading, sizeOf } from './shape.ts'
+import { checkSameShape } from './shape.ts'
 import { Tensor } from './tensor.ts'
 
 /** @param expected in words: `a Tensor or a number` */
@@ -26,23 +26,14 @@ export const checkOptional = (name: string, value: unknown, shape: readonly numb
  * @param name the layer's name for them
  * @returns the number of tensors of this shape in x
  */
-export function checkRowsOf(x: unknown, sizes: readonly number[], name: string): number {
-  const { shape, size } = checkTensor('x', x)
-  let features = 1
-  for (let i = 1; i <= sizes.length; i++) {
-    if (shape.at(-i) !== sizes.at(-i)) throw fail('SHAPE', 'x', `end in ${sizes.join(', ')} (${name})`, shape)
-    features *= sizes[sizes.length - i]
-  }
-  return size / features
-}
-
-/**
- * @param features the size of x's last axis
- * @param featuresName the layer's name for it
- * @returns the number of vectors of this size in x
- */
-export function checkRows(x: unknown, features: number, featuresName: string): number {
+export function checkRows(x: unknown, sizes: readonly number[], name: string): number {
   const { shape } = checkTensor('x', x)
-  if (shape.at(-1) === features) return sizeOf(leading(shape, 1)) // also where there are no features
-  throw fail('SHAPE', 'x', `end in ${features} (${featuresName})`, shape)
+  const before = shape.length - sizes.length
+  for (let i = 0; i < sizes.length; i++) {
+    if (shape[before + i] !== sizes[i])
+      throw fail('SHAPE', 'x', `end in ${sizes.join(', ')} (${name})`, shape)
+  }
+  let rows = 1
+  for (let i = 0; i < before; i++) rows *= shape[i]
+  return rows
 }

@@ -1,11 +1,11 @@
 import type { NumberArray } from '../typed.ts'
 import type { NestedArray } from './nested.ts'
-import { checkInteger, checkNumber, checkShape, named } from '../check.ts'
+import { checkInteger, checkNumber, named } from '../check.ts'
 import { fail } from '../errors.ts'
 import * as random from '../runtime/random.ts'
 import { heap } from '../runtime/runtime.ts'
 import { checkTensor } from './check.ts'
-import { MAX_INTEGER } from './shape.ts'
+import { MAX_INTEGER, checkShape } from './shape.ts'
 import { Tensor } from './tensor.ts'
 
 /**

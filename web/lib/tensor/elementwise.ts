@@ -1,11 +1,10 @@
 // How operations on each element are computed, and their gradients; ops.ts has the operations.
 
-import { sameShape } from '../check.ts'
 import type { Memory } from '../runtime/memory.ts'
 import { type FunctionName, heap, run } from '../runtime/runtime.ts'
 import { checkTensor } from './check.ts'
 import { operation } from './operation.ts'
-import { broadcast, eachIndex, mergedAxes, sizeOf } from './shape.ts'
+import { broadcast, eachIndex, mergedAxes, sameShape, sizeOf } from './shape.ts'
 import { type Gradients, record, recordKernel, records } from './tape.ts'
 import { Tensor } from './tensor.ts'
 

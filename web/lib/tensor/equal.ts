@@ -1,8 +1,8 @@
-import { checkNonNegative, checkOptions, named, sameShape } from '../check.ts'
+import { checkNonNegative, checkOptions, named } from '../check.ts'
 import { checkTensor } from './check.ts'
 import { repeat } from './elementwise.ts'
 import { temporary } from '../runtime/scope.ts'
-import { broadcast } from './shape.ts'
+import { broadcast, sameShape } from './shape.ts'
 import { withoutTape } from './tape.ts'
 import { Tensor } from './tensor.ts'
 

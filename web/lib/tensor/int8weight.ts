@@ -1,11 +1,11 @@
 import type { Storage } from '../runtime/memory.ts'
 import type { Disposes } from '../typed.ts'
-import { checkSameShape, nameMethods } from '../check.ts'
+import { nameMethods } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { type Pointer, accepts, exports, heap, int8Kernel, run } from '../runtime/runtime.ts'
 import { Compared, withoutValues } from './compared.ts'
-import { hashOf } from './hash.ts'
-import { checkElements } from './shape.ts'
+import { hashOf } from './compared.ts'
+import { checkElements, checkSameShape } from './shape.ts'
 import { Tensor } from './tensor.ts'
 
 /** The most inputs that share a scale, unless the caller says otherwise. */

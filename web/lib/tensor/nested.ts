@@ -1,6 +1,7 @@
-import { describe, MAX_AXES, sameShape } from '../check.ts'
+import { describe } from '../check.ts'
 import { fail } from '../errors.ts'
 import { checkMemory, isTyped } from '../typed.ts'
+import { MAX_AXES, sameShape } from './shape.ts'
 
 /** A number, or arrays of numbers nested to any depth. */
 export type NestedArray = number | NestedList

@@ -1,10 +1,10 @@
 // Other shapes of the same elements. None but `expand` and `clone` copies.
 
-import { checkArray, checkShape } from '../check.ts'
+import { checkArray } from '../check.ts'
 import { fail } from '../errors.ts'
 import { repeat } from './elementwise.ts'
 import { operation } from './operation.ts'
-import { checkAxis, checkElements, sizeOf } from './shape.ts'
+import { checkAxis, checkElements, checkShape, sizeOf } from './shape.ts'
 import { record } from './tape.ts'
 import { Tensor } from './tensor.ts'
 

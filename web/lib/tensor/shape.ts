@@ -1,5 +1,58 @@
-import { checkNumber, describe, MAX_AXES, sameShape } from '../check.ts'
+// Shapes: their checks, and the arithmetic of axes.
+
+import { checkArray, checkNumber, checkSize, describe } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
+
+/** The most axes of a tensor, as in most of PyTorch's operations. It also ends the walk of a cyclic array. */
+export const MAX_AXES = 64
+
+/**
+ * The size of the last axis, or the sizes of the last axes, as PyTorch's normalized_shape.
+ *
+ * @returns a copy
+ */
+export function checkSizes(name: string, value: unknown): number[] {
+  if (!Array.isArray(value)) {
+    checkSize(name, value)
+    return [value]
+  }
+  if (value.length === 0 || value.length > MAX_AXES) {
+    throw fail('VALUE', name, `have 1 to ${MAX_AXES} sizes`, value.length)
+  }
+  return Array.from(value, (size, i) => {
+    checkSize(`${name}[${i}]`, size)
+    return size
+  })
+}
+
+/**
+ * A shape: an array of at most 64 sizes, each an integer >= 0. The shape of a single value is `[]`.
+ *
+ * @returns a copy
+ */
+export function checkShape(shape: unknown): number[] {
+  const isSize = (n: number) => Number.isSafeInteger(n) && n >= 0
+  checkArray('shape', shape, 'an array of sizes')
+  if (shape.length > MAX_AXES) {
+    throw fail('VALUE', 'shape', `have at most ${MAX_AXES} elements`, shape.length)
+  }
+  return Array.from(shape, (size, i) => {
+    checkNumber(`shape[${i}]`, size, 'a non-negative integer', isSize)
+    return size
+  })
+}
+
+export function sameShape(a: readonly number[], b: readonly number[]): boolean {
+  if (a === b) return true
+  if (a.length !== b.length) return false
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
+  return true
+}
+
+export function checkSameShape(name: string, shape: readonly number[], expected: readonly number[]): void {
+  if (sameShape(shape, expected)) return
+  throw fail('SHAPE', name, `have shape [${expected.join(', ')}]`, `[${shape.join(', ')}]`)
+}
 
 export function sizeOf(shape: readonly number[]): number {
   let product = 1

@@ -1,25 +1,17 @@
 import type { Memory, Storage } from '../runtime/memory.ts'
 import type { NumberArray, Disposes } from '../typed.ts'
 import type { Int8Weight } from './int8weight.ts'
-import {
-  checkBoolean,
-  checkOptions,
-  checkSameShape,
-  checkShape,
-  integer,
-  isPlainObject,
-  sameShape,
-} from '../check.ts'
+import { checkBoolean, checkOptions, integer, isPlainObject } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { type Pointer, heap } from '../runtime/runtime.ts'
 import { giveToScope } from '../runtime/scope.ts'
-import { type BackwardOptions, backward } from './backward.ts'
+import { type BackwardOptions, backward } from './tape.ts'
 import { checkTensor, checkTensorOf } from './check.ts'
 import { Compared, withoutValues } from './compared.ts'
-import { hashOfFloats } from './hash.ts'
+import { hashOfFloats } from './compared.ts'
 import { type NestedArray, flatten as flattenNested, nest } from './nested.ts'
 import { type PrintOptions, formatTensor } from './print.ts'
-import { checkElements, sizeOf } from './shape.ts'
+import { checkElements, checkSameShape, checkShape, sameShape, sizeOf } from './shape.ts'
 import type { Step } from './tape.ts'
 
 let makesMeta = false

@@ -1,18 +1,22 @@
-import { checkOptions, checkProbability, integer, named, oneOf, sameShape } from '../check.ts'
-import { fail } from '../errors.ts'
-import { run } from '../runtime/runtime.ts'
-import { checkTensor } from '../tensor/check.ts'
-import { type Indices, checkIndices, storeIndices } from '../tensor/indices.ts'
-import { temporary } from '../runtime/scope.ts'
-import { sizeOf } from '../tensor/shape.ts'
-import { recordKernel } from '../tensor/tape.ts'
-import { Tensor } from '../tensor/tensor.ts'
-import { type LossReduction, REDUCTIONS, sumOf } from './loss.ts'
+import { type Check, checkOptions, checkProbability, integer, named, oneOf } from './check.ts'
+import { fail } from './errors.ts'
+import { run } from './runtime/runtime.ts'
+import { temporary } from './runtime/scope.ts'
+import { checkTensor, checkTensorOf } from './tensor/check.ts'
+import { type Indices, checkIndices, storeIndices } from './tensor/indices.ts'
+import { sameShape, sizeOf } from './tensor/shape.ts'
+import { type Gradients, record, recordKernel } from './tensor/tape.ts'
+import { Tensor } from './tensor/tensor.ts'
+
+/** What becomes of the losses of the elements, as in PyTorch. */
+export type LossReduction = 'none' | 'mean' | 'sum'
+
+const isReduction: Check = /* @__PURE__ */ oneOf('none', 'mean', 'sum')
+
+const sumOf = ({ data }: Tensor): number => data.reduce((sum, value) => sum + value, 0)
 
 /** The target of a row that does not count, for the kernel: PyTorch's default `ignore_index`. */
 const IGNORE = -100
-
-const DEFAULTS = { ignoreIndex: IGNORE, reduction: 'mean' as LossReduction, labelSmoothing: 0 }
 
 export interface CrossEntropyOptions {
   /** the target of a row that does not count, an integer of 32 bits; -100 by default */
@@ -56,11 +60,15 @@ export interface CrossEntropyOptions {
 export const crossEntropy = /* @__PURE__ */ named(
   'crossEntropy',
   (logits: Tensor, targets: Indices, options?: CrossEntropyOptions): Tensor => {
-    const { ignoreIndex, reduction, labelSmoothing } = checkOptions(options, DEFAULTS, {
-      ignoreIndex: integer(-(2 ** 31), 2 ** 31 - 1),
-      reduction: oneOf(...REDUCTIONS),
-      labelSmoothing: checkProbability,
-    })
+    const { ignoreIndex, reduction, labelSmoothing } = checkOptions<Required<CrossEntropyOptions>>(
+      options,
+      { ignoreIndex: IGNORE, reduction: 'mean', labelSmoothing: 0 },
+      {
+        ignoreIndex: integer(-(2 ** 31), 2 ** 31 - 1),
+        reduction: isReduction,
+        labelSmoothing: checkProbability,
+      },
+    )
     const x = checkTensor('logits', logits)
     const cols = x.shape.at(-1)
     if (cols === undefined) {
@@ -102,3 +110,54 @@ function checkTargetShape(shape: readonly number[], expected: readonly number[])
   const wanted = `have shape [${expected.join(', ')}] (logits without the last axis)`
   throw fail('SHAPE', 'targets', wanted, `[${shape.join(', ')}]`)
 }
+
+export interface MSEOptions {
+  /** 'mean' of the squares, by default; their 'sum'; 'none': the squares, in the tensors' shape */
+  reduction?: LossReduction
+}
+
+/**
+ * The mean squared error, as PyTorch's nn.functional.mse_loss: the mean of (prediction - target)² over all
+ * elements.
+ *
+ *     loss = Σ (prediction - target)² / n
+ *     dprediction = 2 (prediction - target) / n,  dtarget = -dprediction
+ *
+ * The kernel computes the mean of each row of the last axis, so that threads can share the rows. The loss is
+ * the mean of the means, or their sum times the size of the axis.
+ *
+ * @param prediction any shape; do not write into it before `loss.backward()`
+ * @param target the same shape; do not write into it before `loss.backward()`
+ * @returns a tensor of shape []; NaN when there are no elements. With `reduction: 'none'` one of the
+ *   tensors' shape
+ * @example gpt.mse(gpt.tensor([1, 2]), gpt.tensor([0, 0])).item() // 2.5
+ */
+export const mse = /* @__PURE__ */ named(
+  'mse',
+  (prediction: Tensor, target: Tensor, options?: MSEOptions): Tensor => {
+    const { reduction } = checkOptions<Required<MSEOptions>>(
+      options,
+      { reduction: 'mean' },
+      { reduction: isReduction },
+    )
+    const x = checkTensor('prediction', prediction)
+    const t = checkTensorOf('target', target, x.shape)
+    if (reduction === 'none') return temporary(() => x.sub(t).pow(2))
+    const cols = x.shape.at(-1) ?? 1
+    const rows = cols === 0 ? 0 : x.size / cols
+
+    return temporary(() => {
+      const losses = Tensor.empty([rows])
+      const cost = 0.2 * x.size
+      run('gpt_mse_forward', [losses, x, t, rows, cols], cost)
+      const isMean = reduction === 'mean'
+      const backward: Gradients = (dy, [, toTarget]) => {
+        const dx = Tensor.empty(x.shape)
+        run('gpt_mse_backward', [dx, x, t, x.size, (2 * dy.item()) / (isMean ? x.size : 1)], cost)
+        return [dx, toTarget ? dx.neg() : null]
+      }
+      const loss = isMean ? sumOf(losses) / rows : sumOf(losses) * cols
+      return record(Tensor.full([], loss), [x, t], backward, [x, t])
+    })
+  },
+)
