@@ -27,15 +27,20 @@ const UNREAD = /** @type {[RegExp, RegExp[]][]} */ ([
 /** They import other test files of their folder. */
 const IMPORTS_TESTS = /\/(builds\.test|half-\d)\.js$/
 
-/** Variables that choose what runs. GPT_LAYERS_PAGE_TESTS is the list of the files that import others. */
-const VARIABLES = /^(GPT_LAYERS_(?!PAGE_TESTS).*|CC|CHROMIUM.*|CLANG|EMSDK|FIREFOX|NODE_OPTIONS|PATH)$/
+/**
+ * Variables that choose what runs. Two are left out that run.js sets: GPT_LAYERS_PAGE_TESTS is the list of the
+ * files that import others, and what passed with GPT_LAYERS_TEST=all counts without.
+ */
+const VARIABLES =
+  /^(GPT_LAYERS_(?!(PAGE_TESTS|TEST)$).*|CC|CHROMIUM.*|CLANG|EMSDK|FIREFOX|NODE_OPTIONS|PATH)$/
 
 /** @param {string} path @returns {string[]} the files at a path; of a folder, those below it */
 function filesAt(path) {
   const stat = statSync(path, { throwIfNoEntry: false })
   if (!stat?.isDirectory()) return stat ? [path] : []
   if (path === 'build') return BUILT.flatMap(filesAt)
-  const names = readdirSync(path).filter((name) => name !== 'node_modules' && name !== '.git')
+  // Hidden are .git/ and what a linter keeps.
+  const names = readdirSync(path).filter((name) => name !== 'node_modules' && !name.startsWith('.'))
   return names.flatMap((name) => filesAt(path === '.' ? name : `${path}/${name}`))
 }
 
@@ -68,7 +73,7 @@ export function digests() {
   }
 }
 
-/** @typedef {Record<string, { digest: string, tests: number }>} Passed by file */
+/** @typedef {Record<string, { digest: string, tests: number, all: boolean }>} Passed by file; all: in `test all` */
 
 /** @returns {Passed} */
 export function readPassed() {

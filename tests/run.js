@@ -54,8 +54,8 @@ if (!all && paths.length === 0)
 
 // Each file runs in a process of its own, except for the tests of the page: they run in two processes. Each of
 // these has one browser and one server, because only a browser's first load of the page is slow. The test of
-// the training loads another build of the package than they do.
-const ofThePage = files.filter((file) => /^tests\/demo\/(?!sections|training)/.test(file))
+// the training loads another build of the package than they do, and WebKitGTK is another browser.
+const ofThePage = files.filter((file) => /^tests\/demo\/(?!sections|training|webkit)/.test(file))
 if (ofThePage.length > 1) files = [...HALVES, ...files.filter((file) => !ofThePage.includes(file))]
 
 process.env.GPT_LAYERS_TEST = all ? 'all' : 'default'
@@ -65,7 +65,8 @@ files.sort((a, b) => rank(a) - rank(b))
 
 const passed = readPassed()
 const digest = digests()
-const isRun = (/** @type {string} */ file) => passed[file]?.digest !== digest(file)
+const isRun = (/** @type {string} */ file) =>
+  passed[file]?.digest !== digest(file) || (all && !passed[file].all)
 const left = isAgain || process.env.CI || paths.length > 0 ? files : files.filter(isRun)
 let before = 0
 for (const file of files) if (!left.includes(file)) before += passed[file].tests
@@ -93,7 +94,7 @@ async function work() {
     for (const [name, count] of own) totals.set(name, (totals.get(name) ?? 0) + count)
     delete passed[file]
     if (own.get('pass') > 0 && own.get('pass') === own.get('tests'))
-      passed[file] = { digest: digest(file), tests: own.get('pass') }
+      passed[file] = { digest: digest(file), tests: own.get('pass'), all }
   }
 }
 const queue = [...left]

@@ -87,6 +87,15 @@ test('what passed by its name does not run again without', () => {
   assert.deepEqual(run().ran, ['kernels', 'notebook', 'other', 'page'])
 })
 
+test('what passed in test all does not run again without; what passed without runs in test all', () => {
+  write('README.md', 'changed once more')
+  assert.deepEqual(run(['all']).ran, ALL)
+  write('web/demo/.svelte-check/new.ts', 'kept by a linter')
+  assert.deepEqual([run().ran, run(['all']).ran], [[], []])
+  write('README.md', 'changed twice more')
+  assert.deepEqual([run().ran, run(['all']).ran], [ALL, ALL])
+})
+
 test('with another browser or compiler all run again', () => {
   assert.deepEqual(run([], { CHROMIUM: '/other/chromium' }).ran, ALL)
 })
