@@ -396,23 +396,17 @@ static void judge_exp(const trial *t) { expect_function(t, exp, 4e-7); }
 KERNEL(exp, gpt_exp(T2, S(0)), NO_REFERENCE, .sizes = "n", .outputs = "y:n", .inputs = "x:n", .may_be = {1},
        .judge = judge_exp)
 
-static void judge_log(const trial *t) { expect_function(t, log, 2e-7); }
+/* A kernel y = exact(x), whose row has the name of the exact function, one of the C library's. */
+#define FUNCTION(kernel_, exact_, error_)                                                                    \
+    static void judge_##exact_(const trial *t) { expect_function(t, exact_, error_); }                       \
+    KERNEL(exact_, kernel_(T2, S(0), PARTS), NO_REFERENCE, .sizes = "n", .outputs = "y:n", .inputs = "x:n",  \
+           .may_be = {1}, .judge = judge_##exact_, .has_parts = 1)
 
-KERNEL(log, gpt_log(T2, S(0), PARTS), NO_REFERENCE, .sizes = "n", .outputs = "y:n", .inputs = "x:n",
-       .may_be = {1}, .judge = judge_log, .has_parts = 1)
-
-static void judge_tanh(const trial *t) { expect_function(t, tanh, 4e-7); }
-
-KERNEL(tanh, gpt_tanh(T2, S(0), PARTS), NO_REFERENCE, .sizes = "n", .outputs = "y:n", .inputs = "x:n",
-       .may_be = {1}, .judge = judge_tanh, .has_parts = 1)
-
-static void judge_erf(const trial *t)
-{
-    for (size_t i = 0; i < t->n[0]; i++) expect_relative(t, i, erf((double)FLOATS_OF(1)[i]), 2e-7);
-}
-
-KERNEL(erf, gpt_erf(T2, S(0), PARTS), NO_REFERENCE, .sizes = "n", .outputs = "y:n", .inputs = "x:n",
-       .may_be = {1}, .judge = judge_erf, .has_parts = 1)
+FUNCTION(gpt_log, log, 2e-7)
+FUNCTION(gpt_tanh, tanh, 4e-7)
+FUNCTION(gpt_erf, erf, 2e-7)
+FUNCTION(gpt_sin, sin, 7e-8)
+FUNCTION(gpt_cos, cos, 7e-8)
 
 static void judge_pow(const trial *t)
 {
@@ -430,16 +424,6 @@ static void judge_pow(const trial *t)
 
 KERNEL(pow, gpt_pow(T2, S(0), F(0), PARTS), NO_REFERENCE, .sizes = "n", .scalars = "x", .outputs = "y:n",
        .inputs = "x:n", .may_be = {1}, .judge = judge_pow, .has_parts = 1)
-
-static void judge_sin(const trial *t) { expect_function(t, sin, 7e-8); }
-
-KERNEL(sin, gpt_sin(T2, S(0), PARTS), NO_REFERENCE, .sizes = "n", .outputs = "y:n", .inputs = "x:n",
-       .may_be = {1}, .judge = judge_sin, .has_parts = 1)
-
-static void judge_cos(const trial *t) { expect_function(t, cos, 7e-8); }
-
-KERNEL(cos, gpt_cos(T2, S(0), PARTS), NO_REFERENCE, .sizes = "n", .outputs = "y:n", .inputs = "x:n",
-       .may_be = {1}, .judge = judge_cos, .has_parts = 1)
 
 static void judge_sigmoid(const trial *t)
 {

@@ -1,12 +1,15 @@
 """Writes formulas.json: what PyTorch computes for each formula of web/lib/TORCH.md, also at edges.
 
 A row of FORMULAS has the code as TORCH.md writes it, PyTorch's code, and for each case the arguments by name.
+`torch.exp` and its like, which are `gpt.exp(x)` there, need none.
 A string that is a name in INPUTS is that tensor. Values and gradients are float32, so that infinities and NaN
 are PyTorch's own. The gradient of element i of an output is 1 + i / 4. The generator is seeded with 7 before
 each case.
 """
 
 import math
+import pathlib
+import re
 
 import torch
 from torch import nn
@@ -308,24 +311,12 @@ FORMULAS = [
     ("x.neg().add(1)", "1 - x", *EACH),
     ("x.neg()", "torch.neg(x)", *EACH),
     ("x.pow(2)", "torch.square(x)", *EACH),
-    ("x.exp()", "torch.exp(x)", *EACH),
-    ("x.log()", "torch.log(x)", *EACH),
     ("x.log().div(Math.LN2)", "torch.log2(x)", *EACH),
     ("x.log().div(Math.LN10)", "torch.log10(x)", *EACH),
     ("x.add(1).log()", "torch.log1p(x)", *EACH),
     ("x.exp().sub(1)", "torch.expm1(x)", *EACH),
-    ("x.sqrt()", "torch.sqrt(x)", *EACH),
-    ("x.rsqrt()", "torch.rsqrt(x)", *EACH),
-    ("x.reciprocal()", "torch.reciprocal(x)", *EACH),
-    ("x.abs()", "torch.abs(x)", *EACH),
     ("x.gt(0).sub(x.lt(0))", "torch.sign(x)", *EACH),
-    ("x.sin()", "torch.sin(x)", *EACH),
-    ("x.cos()", "torch.cos(x)", *EACH),
     ("x.sin().div(x.cos())", "torch.tan(x)", *EACH),
-    ("x.tanh()", "torch.tanh(x)", *EACH),
-    ("x.erf()", "torch.erf(x)", *EACH),
-    ("x.sigmoid()", "torch.sigmoid(x)", *EACH),
-    ("x.relu()", "torch.relu(x)", *EACH),
     ("x.silu()", "F.silu(x)", *EACH),
     (
         "x.gelu({ approximate })",
@@ -646,6 +637,10 @@ FORMULAS = [
         *each("matrix", a=0, mode="fanIn", nonlinearity="relu"),
     ),
 ]
+TABLE = pathlib.Path(__file__).parents[2] / "web/lib/TORCH.md"
+for row in TABLE.read_text("utf-8").splitlines():
+    names = [name for name in re.findall(r"`gpt\.(\w+)\(x\)`", row) if f"`torch.{name}`" in row]
+    FORMULAS += [(f"x.{name}()", f"torch.{name}(x)", *EACH) for name in names]
 INPUTS_AS_TENSORS = {name: torch.as_tensor(values).float() for name, values in INPUTS.items()}
 
 
