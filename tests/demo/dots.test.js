@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { spread, stack } from '../../build/demo/components/dots.js'
 import { layout, leaving } from '../../build/demo/components/rows.js'
-import { axisOf } from '../../build/demo/rows.svelte.js'
+import { axisOf } from '../../build/demo/sections/worked-example/axis.js'
 import { scaleRoot, scaleWithin } from '../../build/demo/scales.js'
 import * as browser from './browser.js'
 

@@ -2,45 +2,11 @@
 // 123. Its outputs are the two rows that the page normalizes.
 
 import { linear, manualSeed, rand, randn, relu, scope, tensor, type Tensor } from 'gpt-layers'
-import type { NormSettings } from './norm.ts'
 
 export const SEED = 123
 export const SAMPLES = 2
 export const INPUTS = 5
 export const OUTPUTS = 6
-
-/**
- * What PyTorch prints for the example, to four decimals. The page compares its numbers with these; it
- * computes nothing from them.
- */
-export const PRINTED = {
-  outputs: [
-    [0.226, 0.347, 0, 0.2216, 0, 0],
-    [0.2133, 0.2394, 0, 0.5198, 0.3297, 0],
-  ],
-  mean: [0.1324, 0.217],
-  variance: [0.0192, 0.0332],
-  normalized: [
-    [0.6745, 1.547, -0.9549, 0.6431, -0.9549, -0.9549],
-    [-0.0207, 0.1228, -1.1913, 1.6619, 0.6186, -1.1913],
-  ],
-  /** The notebook's first version: variance divided by n - 1, no epsilon. */
-  unbiasedVariance: [0.0231, 0.0398],
-  unbiasedNormalized: [
-    [0.6159, 1.4126, -0.8719, 0.5872, -0.8719, -0.8719],
-    [-0.0189, 0.1121, -1.0876, 1.5173, 0.5647, -1.0876],
-  ],
-  normalizedMean: [0, 0],
-  normalizedVariance: [0.9995, 0.9997],
-}
-
-/** @returns how many of the printed numbers are here, to four decimals */
-export function agreeing(shown: { [Name in keyof typeof PRINTED]?: (number | number[])[] }): number {
-  return Object.entries(shown).reduce((sum, [name, values]) => {
-    const printed = PRINTED[name as keyof typeof PRINTED].flat()
-    return sum + values.flat().filter((value, i) => Number(value.toFixed(4)) === printed[i]).length
-  }, 0)
-}
 
 /**
  * The tables of numbers that can be changed, by the names of their cells in the address: batch, weights,
@@ -103,25 +69,3 @@ export function throughLayer(cells: Record<string, number>): { z: number[][]; y:
 
 /** @returns [2][6], the example's outputs */
 export const exampleOutputs = (): number[][] => throughLayer(drawn(SEED)).y
-
-/**
- * The norm of the last axis, step by step, as a tensor each: what the steps are in PyTorch, in float32.
- *
- * @returns mean and variance [..., 1]; y - mean; (y - mean) / √(variance + ε)
- */
-export function normSteps(y: Tensor, { divisor, eps }: NormSettings) {
-  const mean = y.mean({ dim: -1, keepdim: true })
-  const variance = y.var({ dim: -1, keepdim: true, unbiased: divisor === 'n-1' })
-  const centered = y.sub(mean)
-  return { mean, variance, centered, divided: centered.div(variance.add(eps).sqrt()) }
-}
-
-export const OUTLIER = { at: 2, value: 30 }
-const OFFSET = 10_000
-
-/** Changes to the example's first row that the opening and "How it is computed" offer. */
-export const PRESETS = {
-  outlier: (value: number, c: number) => (c === OUTLIER.at ? OUTLIER.value : value),
-  'constant row': () => 0.5,
-  'large offset': (value: number) => value + OFFSET,
-}

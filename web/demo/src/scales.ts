@@ -15,7 +15,10 @@ function ticks(min: number, max: number, count: number): number[] {
 type Pair = readonly [number, number]
 
 export interface Scale {
-  /** From a number to its place. The place is always finite: ∞ has the end of the range, NaN its beginning. */
+  /**
+   * From a number to its place, to a hundredth of a pixel. The place is always finite: ∞ has the end of the range,
+   * NaN its beginning.
+   */
   (value: number): number
   invert(place: number): number
   domain(): Pair
@@ -30,7 +33,7 @@ function scale(domain: Pair, range: Pair, to: (value: number) => number, from: t
   const [first, last] = domain.map(to)
   const factor = (range[1] - range[0]) / (last - first)
   const placeOf = (value: number) => {
-    const place = range[0] + factor * (to(value) - first)
+    const place = Math.round(100 * (range[0] + factor * (to(value) - first))) / 100
     return Number.isFinite(place) ? place : range[value > 0 ? 1 : 0]
   }
   return Object.assign(placeOf, {

@@ -1,7 +1,7 @@
 // The numbers of "How it is computed", by step, and what PyTorch prints for them.
 
-import { scope, tensor } from 'gpt-layers'
-import { normSteps, tableOf } from '../../example.ts'
+import { scope, tensor, type Tensor } from 'gpt-layers'
+import { tableOf } from '../../example.ts'
 import { describe, type Normalized, type NormSettings, type Row } from '../../norm.ts'
 import { isPlain } from '../../rows.svelte.ts'
 import type { Settings } from './slice.ts'
@@ -41,6 +41,18 @@ export function between(from: Numbers, to: Numbers, part: number, { divisor }: N
   if (part === 1) return to
   const rows = from.values.map((row, r) => row.map((value, c) => (1 - part) * value + part * to.values[r][c]))
   return gather(rows.map((row) => describe(row, divisor)))
+}
+
+/**
+ * The norm of the last axis, step by step, as a tensor each: what the steps are in PyTorch, in float32.
+ *
+ * @returns mean and variance [..., 1]; y - mean; (y - mean) / √(variance + ε)
+ */
+function normSteps(y: Tensor, { divisor, eps }: NormSettings) {
+  const mean = y.mean({ dim: -1, keepdim: true })
+  const variance = y.var({ dim: -1, keepdim: true, unbiased: divisor === 'n-1' })
+  const centered = y.sub(mean)
+  return { mean, variance, centered, divided: centered.div(variance.add(eps).sqrt()) }
 }
 
 /**

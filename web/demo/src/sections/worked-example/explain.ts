@@ -1,7 +1,8 @@
 // Explains a number: how it was computed, with numbers, and the cells that it depends on.
 
+import { calculation, term } from '../../calculation.ts'
 import { INPUTS, OUTPUTS } from '../../example.ts'
-import { calculation, cellText, exact, power, subscript, term } from '../../numbers.ts'
+import { cellText, exact, power, subscript } from '../../numbers.ts'
 import type { Numbers, Result } from './compute.ts'
 import type { Settings } from './slice.ts'
 import type { Step } from './steps.ts'

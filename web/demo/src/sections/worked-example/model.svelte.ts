@@ -2,7 +2,7 @@
 
 import { cubicInOut } from 'svelte/easing'
 import { prefersReducedMotion, Tween } from 'svelte/motion'
-import { agreeing, exampleOutputs, INPUTS, PRESETS, SEED } from '../../example.ts'
+import { exampleOutputs, INPUTS, SEED } from '../../example.ts'
 import { EPS } from '../../example-slice.ts'
 import { subscript } from '../../numbers.ts'
 import { normalize } from '../../norm.ts'
@@ -10,9 +10,10 @@ import { rowsOf, type Rows } from '../../rows.svelte.ts'
 import type { Page } from '../../page.svelte.ts'
 import { between, print, steps } from './compute.ts'
 import { explain, key, type Place } from './explain.ts'
+import { agreeing } from './printed.ts'
 import type { Settings } from './slice.ts'
 import { STEPS } from './steps.ts'
-import { LOOKS, torchSays, why } from './words.ts'
+import { LOOKS, PRESETS, torchSays, why } from './words.ts'
 
 export const ID = 'worked-example'
 

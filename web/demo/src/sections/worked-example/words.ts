@@ -1,10 +1,20 @@
-// What to look at in the presets, and why a row has no normalized numbers.
+// The presets, what to look at in each, and why a row has no normalized numbers.
 
-import { OUTLIER, OUTPUTS, PRESETS } from '../../example.ts'
+import { OUTPUTS } from '../../example.ts'
 import { cellText } from '../../numbers.ts'
 import type { NormSettings } from '../../norm.ts'
 import type { Result } from './compute.ts'
 import { differ, torchLayerNorm } from './torch.ts'
+
+const OUTLIER = { at: 2, value: 30 }
+const OFFSET = 10_000
+
+/** Changes to the example's first row. */
+export const PRESETS = {
+  outlier: (value: number, c: number) => (c === OUTLIER.at ? OUTLIER.value : value),
+  'constant row': () => 0.5,
+  'large offset': (value: number) => value + OFFSET,
+}
 
 /** What to look at in each preset, from the row's normalized numbers and those of PyTorch's row. */
 export const LOOKS: Record<keyof typeof PRESETS, (normalized: number[], unchanged: number[]) => string> = {
