@@ -2,15 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  calculation,
-  cellText,
-  exact,
-  parseNumber,
-  shortest,
-  subscript,
-  term,
-} from '../../build/demo/numbers.js'
+import { calculation, term } from '../../build/demo/calculation.js'
+import { cellText, exact, parseNumber, shortest, subscript } from '../../build/demo/numbers.js'
 
 test('a cell has four decimals, fewer for a large number, and a typographic minus', () => {
   const written = {
