@@ -1,17 +1,9 @@
 import type { Tensor } from '../tensor/tensor.ts'
-import {
-  checkArray,
-  checkInteger,
-  checkNonNegative,
-  checkNumber,
-  construct,
-  knownOptions,
-  describe,
-} from '../check.ts'
+import type { All, GivenGroup } from './groups.ts'
+import { checkArray, checkInteger, checkNonNegative, checkNumber, describe } from '../check.ts'
 import { fail } from '../errors.ts'
 import { run } from '../runtime/runtime.ts'
-import { type All, type GivenGroup } from './groups.ts'
-import { type OptimizerState, Optimizer } from './optimizer.ts'
+import { type OptimizerState, type Schema, Optimizer, optionsOf } from './optimizer.ts'
 
 /** The tensor `step` is float32, as in PyTorch: it counts up to here. */
 const MAX_STEP = 2 ** 24
@@ -35,6 +27,13 @@ export interface AdamWOptions extends AdamOptions {
   weightDecay?: number
 }
 
+function checkBetas(name: string, betas: unknown): void {
+  checkArray(name, betas, 'an array of two numbers')
+  if (betas.length !== 2) throw fail('TYPE', name, 'be an array of two numbers', describe(betas))
+  const isBeta = (n: number) => n >= 0 && n < 1
+  betas.forEach((beta, i) => checkNumber(`${name}[${i}]`, beta, 'a number >= 0 and < 1', isBeta))
+}
+
 /**
  * Adam, as torch.optim.Adam.
  * Source: Kingma, Ba 2014, arXiv:1412.6980, algorithm 1.
@@ -52,32 +51,25 @@ export class Adam extends Optimizer<All<AdamOptions>> {
   /** @internal */
   static override readonly ownName: string = 'Adam'
 
-  /** The default of weightDecay, and whether the decay is decoupled from the gradient, as in AdamW. @internal */
-  static readonly decay = { weightDecay: 0, isDecoupled: false }
+  /** Whether weightDecay is no part of the gradient, as in AdamW. @internal */
+  static readonly isDecoupled: boolean = false
 
   /**
    * @param parameters such as `model.parameters()`, or an array of groups; each parameter may occur once
    * @example new Adam(model.parameters(), { lr: 3e-4 })
    */
   constructor(parameters: readonly Tensor[] | readonly GivenGroup<AdamOptions>[], options?: AdamOptions) {
-    const { weightDecay } = new.target.decay
-    const defaults: All<AdamOptions> = { lr: 1e-3, betas: [0.9, 0.999], eps: 1e-8, weightDecay }
-    const body = () => knownOptions(options, defaults)
-    super(parameters, construct(new.target, arguments, 2, body, 'lr betas eps weightDecay'))
+    super(parameters, optionsOf(new.target, arguments, options))
   }
 
   /** @internal */
-  static override checkOptions(name: string, options: All<AdamOptions>): void {
-    super.checkOptions(name, options)
-    const { betas, eps, weightDecay } = options
-    checkArray(`${name}betas`, betas, 'an array of two numbers')
-    if (betas.length !== 2) {
-      throw fail('TYPE', `${name}betas`, 'be an array of two numbers', describe(betas))
+  static override schema(): Schema {
+    return {
+      lr: [1e-3, checkNonNegative],
+      betas: [[0.9, 0.999], checkBetas],
+      eps: [1e-8, checkNonNegative],
+      weightDecay: [this.isDecoupled ? 0.01 : 0, checkNonNegative],
     }
-    const isBeta = (n: number) => n >= 0 && n < 1
-    betas.forEach((beta, i) => checkNumber(`${name}betas[${i}]`, beta, 'a number >= 0 and < 1', isBeta))
-    checkNonNegative(`${name}eps`, eps)
-    checkNonNegative(`${name}weightDecay`, weightDecay)
   }
 
   /** @internal */
@@ -102,7 +94,7 @@ export class Adam extends Optimizer<All<AdamOptions>> {
     const t = step.item() + 1
     step.data[0] = t
     const corrections = betas.map((beta) => 1 - power(beta, t))
-    const { isDecoupled } = (this.constructor as typeof Adam).decay
+    const { isDecoupled } = this.constructor as typeof Adam
     const options = [lr, ...betas, eps, weightDecay, ...corrections, isDecoupled]
     run('gpt_adam_step', [parameter, mean, square, grad, parameter.size, ...options])
   }
@@ -121,7 +113,7 @@ export class AdamW extends Adam {
   static override readonly ownName: string = 'AdamW'
 
   /** @internal */
-  static override readonly decay = { weightDecay: 0.01, isDecoupled: true }
+  static override readonly isDecoupled = true
 
   /**
    * @param parameters such as `model.parameters()`, or an array of groups; each parameter may occur once
@@ -133,9 +125,7 @@ export class AdamW extends Adam {
    * new AdamW([{ params: matrices, weightDecay: 0.1 }, { params: others, weightDecay: 0 }], { lr: 6e-4 })
    */
   constructor(parameters: readonly Tensor[] | readonly GivenGroup<AdamWOptions>[], options?: AdamWOptions) {
-    const body = () => {}
-    construct(new.target, arguments, 2, body, 'lr betas eps weightDecay')
-    super(parameters, options)
+    super(parameters, optionsOf(new.target, arguments, options))
   }
 }
 

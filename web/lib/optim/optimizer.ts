@@ -1,17 +1,35 @@
 import type { Disposes } from '../typed.ts'
-import { checkNonNegative, checkObject, construct, describe, nameMethods } from '../check.ts'
+import { checkNonNegative, checkObject, construct, describe, knownOptions, nameMethods } from '../check.ts'
 import { fail } from '../errors.ts'
 import { checkTensor, checkTensorOf } from '../tensor/check.ts'
 import { addKeeper, registerKeeper, temporary, withoutScope } from '../runtime/scope.ts'
 import { withoutTape } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
-import { type GivenGroup, type ParamGroup, gradientOf, makeGroups } from './groups.ts'
+import { type All, type GivenGroup, type ParamGroup, gradientOf, makeGroups } from './groups.ts'
 
 /**
  * The tensors that an optimizer keeps for one parameter, by PyTorch's names: `exp_avg`, `momentum_buffer`. No
  * scope frees them.
  */
 export type OptimizerState = Record<string, Tensor>
+
+/** Of each option its default, and its check, which gets the other options of the group, too. */
+export type Schema = Record<
+  string,
+  readonly [usual: unknown, check: (name: string, value: unknown, group: Record<string, unknown>) => void]
+>
+
+/** @returns the options that the constructor of an optimizer of ours was given, and the defaults of the others */
+export function optionsOf<Options>(
+  Class: Function & Pick<typeof Optimizer, 'schema'>,
+  args: ArrayLike<unknown>,
+  options: Options | undefined,
+): All<Options> {
+  const schema = Class.schema()
+  const defaults = Object.fromEntries(Object.entries(schema).map(([name, [usual]]) => [name, usual]))
+  const body = () => knownOptions(options, defaults) as All<Options>
+  return construct(Class, args, 2, body, Object.keys(schema).join(' '))
+}
 
 interface Place<Options> {
   parameter: Tensor
@@ -47,6 +65,7 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
   // Private, so that printing an optimizer does not print the parameters.
   #groups: readonly ParamGroup<Options>[]
   #places: readonly Place<Options>[]
+  #schema: readonly [string, Schema[string]][]
 
   /**
    * @param parameters an array of parameters, or of groups such as `{ params: [...], lr: 1e-4 }`; at least
@@ -56,6 +75,7 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
   constructor(parameters: readonly Tensor[] | readonly GivenGroup<Options>[], defaults: Options) {
     nameMethods(new.target)
     if (this.#isOfUser) registerKeeper(this)
+    this.#schema = Object.entries(new.target.schema())
     const groups = construct(new.target, [], 0, () => makeGroups(parameters, defaults))
     this.#groups = Object.freeze(groups)
     this.#places = groups.flatMap((group) =>
@@ -265,14 +285,9 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
     throw fail('VALUE', this.constructor.name, 'define update, one step of one parameter')
   }
 
-  /**
-   * Checks the options of a group, which the user may have set. A subclass overrides this.
-   *
-   * @internal
-   * @param name what stands before the name of an option: `paramGroups[1].`
-   */
-  static checkOptions(name: string, { lr }: { lr: number }): void {
-    checkNonNegative(`${name}lr`, lr)
+  /** The options that are checked; a subclass overrides this. @internal */
+  static schema(): Schema {
+    return { lr: [undefined, checkNonNegative] }
   }
 
   /**
@@ -291,9 +306,11 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
     return !Object.hasOwn(this.#Class, 'ownName')
   }
 
+  /** The user may have set the options of a group. */
   #checkOptions(): void {
-    this.#groups.forEach((group, i) => {
-      this.#Class.checkOptions(this.#groups.length > 1 ? `paramGroups[${i}].` : '', group)
+    this.#groups.forEach((group: Record<string, unknown>, i) => {
+      const before = this.#groups.length > 1 ? `paramGroups[${i}].` : ''
+      for (const [name, [, check]] of this.#schema) check(before + name, group[name], group)
     })
   }
 

@@ -1,9 +1,9 @@
 import type { Tensor } from '../tensor/tensor.ts'
 import type { All, GivenGroup } from './groups.ts'
-import { checkBoolean, checkNonNegative, checkNumber, construct, knownOptions } from '../check.ts'
+import { checkBoolean, checkNonNegative, number } from '../check.ts'
 import { fail } from '../errors.ts'
 import { run } from '../runtime/runtime.ts'
-import { type OptimizerState, Optimizer } from './optimizer.ts'
+import { type Schema, type OptimizerState, Optimizer, optionsOf } from './optimizer.ts'
 
 export interface SGDOptions {
   /** learning rate */
@@ -49,23 +49,25 @@ export class SGD extends Optimizer<All<SGDOptions>> {
     parameters: readonly Tensor[] | readonly GivenGroup<SGDOptions>[],
     options?: Omit<GivenGroup<SGDOptions>, 'params'>,
   ) {
-    const rest = { momentum: 0, dampening: 0, weightDecay: 0, nesterov: false }
-    const defaults = { lr: undefined, ...rest } as unknown as All<SGDOptions> // without lr it is refused
-    const body = () => knownOptions(options, defaults)
-    super(parameters, construct(new.target, arguments, 2, body, 'lr momentum dampening weightDecay nesterov'))
+    super(parameters, optionsOf(new.target, arguments, options))
   }
 
   /** @internal */
-  static override checkOptions(name: string, options: All<SGDOptions>): void {
-    super.checkOptions(name, options)
-    const { momentum, dampening, weightDecay, nesterov } = options
-    checkNonNegative(`${name}momentum`, momentum)
-    checkNumber(`${name}dampening`, dampening, 'a finite number', Number.isFinite)
-    checkNonNegative(`${name}weightDecay`, weightDecay)
-    checkBoolean(`${name}nesterov`, nesterov)
-    if (nesterov && (momentum === 0 || dampening !== 0)) {
-      const given = `momentum ${momentum} and dampening ${dampening}`
-      throw fail('VALUE', `${name}nesterov`, 'be used with momentum > 0 and dampening = 0', given)
+  static override schema(): Schema {
+    return {
+      lr: [undefined, checkNonNegative], // without lr it is refused
+      momentum: [0, checkNonNegative],
+      dampening: [0, number('a finite number', Number.isFinite)],
+      weightDecay: [0, checkNonNegative],
+      nesterov: [
+        false,
+        (name, value, { momentum, dampening }) => {
+          checkBoolean(name, value)
+          if (!value || (momentum !== 0 && dampening === 0)) return
+          const given = `momentum ${momentum} and dampening ${dampening}`
+          throw fail('VALUE', name, 'be used with momentum > 0 and dampening = 0', given)
+        },
+      ],
     }
   }
 
