@@ -88,6 +88,8 @@ export default defineConfig({
       output: {
         codeSplitting: {
           groups: [
+            // Svelte's part for <select>, which one later section has
+            { name: 'select', test: /bindings.select/, includeDependenciesRecursively: false, priority: 2 },
             { name: 'first', tags: ['$initial'], priority: 1 },
             { name: 'shared', minShareCount: 2 },
           ],
