@@ -1,6 +1,8 @@
 """Shared by the generators: how values are written, how gradients are computed, the notebook's classes."""
 
 import base64
+import pathlib
+import re
 
 import torch
 from torch import nn
@@ -14,6 +16,13 @@ def pack(tensor, dtype=torch.float32):
     kind = {torch.float32: "f32", torch.float64: "f64"}[dtype]
     data = tensor.detach().to(dtype).contiguous().numpy().tobytes()
     return {"shape": list(tensor.shape), kind: base64.b64encode(data).decode()}
+
+
+def same_names():
+    """The operations on elements that TORCH.md has under PyTorch's name: `torch.exp` is `gpt.exp(x)`."""
+    table = pathlib.Path(__file__).parents[2] / "web/lib/TORCH.md"
+    rows = table.read_text("utf-8").splitlines()
+    return [name for row in rows for name in re.findall(r"`gpt\.(\w+)\(x\)`", row) if f"`torch.{name}`" in row]
 
 
 def show(tensor, **options):

@@ -1,21 +1,19 @@
 """Writes formulas.json: what PyTorch computes for each formula of web/lib/TORCH.md, also at edges.
 
 A row of FORMULAS has the code as TORCH.md writes it, PyTorch's code, and for each case the arguments by name.
-`torch.exp` and its like, which are `gpt.exp(x)` there, need none.
+Those of `same_names` need none.
 A string that is a name in INPUTS is that tensor. Values and gradients are float32, so that infinities and NaN
 are PyTorch's own. The gradient of element i of an output is 1 + i / 4. The generator is seeded with 7 before
 each case.
 """
 
 import math
-import pathlib
-import re
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from common import pack
+from common import pack, same_names
 
 NAN, INF = math.nan, math.inf
 EDGES = [NAN, INF, -INF, 0.0, -0.0, 1e-8, -1e-8, 0.5, -0.5, 1, -1, 3, -3, 20, -20, 100, -100, 1e30, -1e30]
@@ -637,10 +635,7 @@ FORMULAS = [
         *each("matrix", a=0, mode="fanIn", nonlinearity="relu"),
     ),
 ]
-TABLE = pathlib.Path(__file__).parents[2] / "web/lib/TORCH.md"
-for row in TABLE.read_text("utf-8").splitlines():
-    names = [name for name in re.findall(r"`gpt\.(\w+)\(x\)`", row) if f"`torch.{name}`" in row]
-    FORMULAS += [(f"x.{name}()", f"torch.{name}(x)", *EACH) for name in names]
+FORMULAS += [(f"x.{name}()", f"torch.{name}(x)", *EACH) for name in same_names()]
 INPUTS_AS_TENSORS = {name: torch.as_tensor(values).float() for name, values in INPUTS.items()}
 
 
