@@ -171,6 +171,37 @@ static void masks_differ(void)
     expect(fabs(sum / N - 1.0) < 0.2, "expected a mean of about 1, got %g", sum / N);
 }
 
+/* The cost of a part is the number of its scores: query t has t + 1. A block of queries is not cut, so a part may
+ * differ from the mean by the scores of the last block. */
+static void parts_are_equal(void)
+{
+    enum { TOKENS = 2048, BLOCK = 128 };
+    float qkv[TOKENS * 3];
+    fill_random(qkv, TOKENS * 3, -1.0f, 1.0f);
+    float max[TOKENS] = {0.0f}, sum[TOKENS];
+    for (size_t t = 0; t < TOKENS; t++) sum[t] = 1.0f;
+    for (size_t parts = 2; parts <= 5; parts++)
+        for (size_t part = 0; part < parts; part++) {
+            float *y = output("y", TOKENS), *w = output("w", TOKENS * TOKENS),
+                  *scratch = work(parts * gpt_attention_scratch_size(TOKENS, 1));
+            expect_status(
+                gpt_attention_forward(y, NULL, NULL, scratch, qkv, 1, TOKENS, 1, 1, 0, 0.0f, part, parts),
+                GPT_OK);
+            expect_status(gpt_attention_weights(w, scratch, qkv, max, sum, 1, TOKENS, 1, 1, part, parts),
+                          GPT_OK);
+            double of_y = 0.0, of_w = 0.0;
+            const double mean = 0.5 * TOKENS * (TOKENS + 1) / (double)parts;
+            for (size_t t = 0; t < TOKENS; t++) {
+                of_y += isnan(y[t]) ? 0.0 : (double)(t + 1);
+                of_w += isnan(w[t * TOKENS]) ? 0.0 : (double)(t + 1);
+            }
+            in_case("part %zu of %zu", part, parts);
+            expect(fabs(of_y - mean) <= BLOCK * TOKENS && fabs(of_w - mean) <= BLOCK * TOKENS,
+                   "expected about %g scores, got %g, and %g of the weights", mean, of_y, of_w);
+            end_case();
+        }
+}
+
 static void scratch_stops_growing(void)
 {
     const size_t some = gpt_attention_scratch_size(1000, 64), many = gpt_attention_scratch_size(100000, 64);
@@ -189,6 +220,7 @@ static void test_attention(void)
     promise("attention with dropout 1 is 0", drops_all);
     promise("attention drops different weights for each seed, head and sequence, and keeps the mean",
             masks_differ);
+    promise("attention of a long text is cut into parts with equally many scores", parts_are_equal);
     promise("attention needs no more scratch for more tokens than a block", scratch_stops_growing);
 }
 

@@ -217,6 +217,34 @@ static void kernel_in_parts(const kernel *k) { each_trial(k, trial_in_parts); }
 static void kernel_without_outputs(const kernel *k) { each_trial(k, trial_without_outputs); }
 static void kernel_in_place(const kernel *k) { each_trial(k, trial_in_place); }
 
+/* All threads wait for the slowest: of two parts, each writes two fifths of the words or more, as some are cut
+ * in tiles. */
+static void kernel_shares(const kernel *k)
+{
+    if (!k->has_parts) return;
+    choices chosen = near(0);
+    trial t;
+    for (size_t i = 0; i < MOST_SIZES; i++) chosen.sizes[i] = 64;
+    chosen.most_work = 1 << 24;
+    make_trial(&t, k, &chosen);
+    size_t written[2] = {0, 0};
+    for (size_t part = 0; part < 2; part++) {
+        const way halves = {.parts = 2};
+        call c = new_call(&t, halves), before = new_call(&t, halves);
+        c.part = part;
+        in_trial(&t, "a part of two");
+        expect_status(run(k, &c), GPT_OK);
+        for (size_t i = 0; i < tensor_count(k); i++)
+            for (size_t j = 0; c.t[i] && is_output(k, i) && j < t.n[i]; j++)
+                written[part] += ((uint32_t *)c.t[i])[j] != ((uint32_t *)before.t[i])[j];
+        end_case();
+    }
+    in_trial(&t, "two parts");
+    for (size_t part = 0; part < 2; part++)
+        expect(5 * written[part] >= 2 * (written[0] + written[1]), "they write %zu and %zu words", written[0],
+               written[1]);
+}
+
 /* ---- Wrong calls ---- */
 
 /* A call of small tensors, for faults. If the kernel has scratch, it needs some. */
@@ -483,6 +511,7 @@ static void test_rules(void)
         "every kernel gives the same bits at every alignment, whatever its outputs and its scratch contain",
         kernel_at_other_alignments);
     promise_of_kernels("every kernel gives the same bits in parts, in any order", kernel_in_parts);
+    promise_of_kernels("every kernel cuts its work into equal parts", kernel_shares);
     promise_of_kernels("every kernel gives the same bits without the outputs that may be NULL",
                        kernel_without_outputs);
     promise_of_kernels("every kernel gives the same bits with an output that may be an input",
