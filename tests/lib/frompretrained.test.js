@@ -368,13 +368,13 @@ test('dispose while a file is read ends the loading, and touches no tensor of th
       async function prepare() {
         await again.load()
         mine = Array.from({ length: 300 }, (_, k) => again.full([4], k))
-        used = untyped(mine[0]).heap.used
+        used = untyped(again.Tensor).live(mine[0]).memory.used
       }
       await assert.rejects(again.GPTModel.fromPretrained(source(), { dtype }), DISPOSED)
       await new Promise((resolve) => setImmediate(resolve)) // nobody waits until a source is closed
       assert.ok(ended, `${what}: the source is closed`)
       if (!reloads) await prepare()
-      assert.equal(untyped(mine[0]).heap.used, used, `${what}: the bytes in use`)
+      assert.equal(untyped(again.Tensor).live(mine[0]).memory.used, used, `${what}: the bytes in use`)
       const next = again.full([4], -1)
       mine.forEach((tensor, k) => assert.deepEqual([...tensor.data], [k, k, k, k], what))
       next.dispose()

@@ -306,7 +306,7 @@ const memories = new WeakMap()
 export function memoryOf(gpt) {
   if (!memories.has(gpt)) {
     const tensor = gpt.zeros([])
-    memories.set(gpt, untyped(tensor).heap)
+    memories.set(gpt, untyped(gpt.Tensor).live(tensor).memory)
     tensor.dispose()
   }
   return memories.get(gpt)

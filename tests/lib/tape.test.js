@@ -15,7 +15,7 @@ const probe = gpt.zeros([1])
 const parameter = (values) => gpt.parameter(gpt.tensor(values))
 
 /** @param {Tensor} tensor @returns {number} bytes in use in its instance */
-const used = (tensor) => untyped(tensor).heap.used
+const used = (tensor) => untyped(gpt.Tensor).live(tensor).memory.used
 
 test('backward adds to .grad until zeroGrad', () => {
   const w = parameter([1, 2])

@@ -1,17 +1,14 @@
 // The checks of arguments at the edge of the public API.
 //
-// Each check takes the argument's name. It throws a GptLayersError whose message reads
-// `name should be ..., got ...`; named, nameMethods and construct put the public function before the name:
-//
-// | code | the argument has |
-// | --- | --- |
-// | TYPE | the wrong type |
-// | VALUE | the right type, but a value that is not allowed |
+// Each check takes the argument's name, and throws a GptLayersError: `name should be ..., got ...`. named, nameMethods
+// and construct put the name of the public function before the message.
 
 import { fail, GptLayersError, withClass, withName } from './errors.ts'
 
-/** Longer strings and names are cut in error messages. */
+/** Longer strings, longer names of tensors, and longer arrays are not shown whole in error messages. */
 const MAX_STRING = 40
+const MAX_NAME = 100
+const MAX_ARRAY = 8
 
 /** PyTorch's options that have one value here. */
 const FIXED: Readonly<Record<string, string>> = {
@@ -19,12 +16,6 @@ const FIXED: Readonly<Record<string, string>> = {
   device: 'all tensors are on the CPU',
   out: 'every result is a new tensor',
 }
-
-/** Longer names of tensors are cut in error messages. */
-const MAX_NAME = 100
-
-/** Longer arrays are named by their length in error messages. */
-const MAX_ARRAY = 8
 
 /**
  * A short text for any value, for an error message: `3`, `"tanh"`, `[2, 5]`, `an array of 100`, `a Tensor`.
@@ -94,8 +85,8 @@ export function checkBoolean(name: string, value: unknown): asserts value is boo
 export function checkNumber(
   name: string,
   value: unknown,
-  expected: string,
-  isAllowed: (value: number) => boolean,
+  expected: string = 'a number',
+  isAllowed: (value: number) => boolean = () => true,
 ): asserts value is number {
   if (typeof value !== 'number') throw fail('TYPE', name, `be ${expected}`, describe(value))
   if (!isAllowed(value)) throw fail('VALUE', name, `be ${expected}`, describe(value))
@@ -117,12 +108,11 @@ export function checkInteger(
 export type Check = (name: string, value: unknown) => void
 type NumberCheck = (name: string, value: unknown) => asserts value is number
 
-/** The check of a number; see `checkNumber`. */
-export function number(expected: string, isAllowed: (value: number) => boolean = () => true): NumberCheck {
+/** The check that `checkNumber` does. */
+export function number(expected: string, isAllowed: (value: number) => boolean): NumberCheck {
   return (name, value) => checkNumber(name, value, expected, isAllowed)
 }
 
-/** The check of an integer; see `checkInteger`. */
 export function integer(low: number, high: number, note?: string): NumberCheck {
   return (name, value) => checkInteger(name, value, low, high, note)
 }
@@ -141,6 +131,14 @@ export const checkSize: NumberCheck = /* @__PURE__ */ number(
   'a positive integer',
   (n) => Number.isSafeInteger(n) && n > 0,
 )
+
+/** The size of an axis. */
+export const checkAxisSize: NumberCheck = /* @__PURE__ */ number(
+  'a non-negative integer',
+  (n) => Number.isSafeInteger(n) && n >= 0,
+)
+
+export const checkFinite: NumberCheck = /* @__PURE__ */ number('a finite number', Number.isFinite)
 
 /** A rate or a factor, such as a learning rate. */
 export const checkNonNegative: NumberCheck = /* @__PURE__ */ number(

@@ -1,4 +1,4 @@
-import { checkNonNegative, checkNumber, checkOptions, named, number, oneOf } from './check.ts'
+import { checkFinite, checkNonNegative, checkNumber, checkOptions, named, number, oneOf } from './check.ts'
 import { fail } from './errors.ts'
 import * as random from './runtime/random.ts'
 import { checkTensor } from './tensor/check.ts'
@@ -33,8 +33,6 @@ export interface KaimingOptions {
   nonlinearity?: 'linear' | 'sigmoid' | 'tanh' | 'relu' | 'leakyRelu' | 'selu'
 }
 
-const FINITE = /* @__PURE__ */ number('a finite number', Number.isFinite)
-
 /** PyTorch's calculate_gain. */
 const GAINS = { linear: 1, sigmoid: 1, tanh: 5 / 3, relu: Math.SQRT2, leakyRelu: Math.SQRT2, selu: 3 / 4 }
 
@@ -54,7 +52,7 @@ export const init = {
    */
   normal(tensor: Tensor, options?: NormalOptions): Tensor {
     return filled('normal', 'mean std', arguments, tensor, () => {
-      const checks = { mean: FINITE, std: checkNonNegative }
+      const checks = { mean: checkFinite, std: checkNonNegative }
       const { mean, std } = checkOptions(options, { mean: 0, std: 1 }, checks)
       random.normal(tensor, std, mean)
     })
@@ -67,7 +65,7 @@ export const init = {
    */
   uniform(tensor: Tensor, options?: UniformOptions): Tensor {
     return filled('uniform', 'a b', arguments, tensor, () => {
-      const { a, b } = checkOptions(options, { a: 0, b: 1 }, { a: FINITE })
+      const { a, b } = checkOptions(options, { a: 0, b: 1 }, { a: checkFinite })
       const isEnd = (b: number) => b >= a && Math.fround(Math.fround(b) - Math.fround(a)) < Infinity
       checkNumber('b', b, `a number from ${a} (a) on`, isEnd)
       random.uniform(tensor, a, b)
@@ -77,7 +75,7 @@ export const init = {
   /** Sets all elements to a value, as PyTorch's init.constant_. */
   constant(tensor: Tensor, value: number): Tensor {
     return filled('constant', '', arguments, tensor, () => {
-      checkNumber('value', value, 'a number', () => true)
+      checkNumber('value', value)
       tensor.data.fill(value)
     })
   },
@@ -183,7 +181,7 @@ function xavierStd(tensor: Tensor, options: XavierOptions | undefined): number {
 function kaimingStd(tensor: Tensor, options: KaimingOptions | undefined): number {
   const defaults: Required<KaimingOptions> = { a: 0, mode: 'fanIn', nonlinearity: 'leakyRelu' }
   const { a, mode, nonlinearity } = checkOptions(options, defaults, {
-    a: FINITE,
+    a: checkFinite,
     mode: oneOf('fanIn', 'fanOut'),
     nonlinearity: oneOf(...Object.keys(GAINS)),
   })

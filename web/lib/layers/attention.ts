@@ -7,7 +7,6 @@ import {
   checkSize,
   construct,
   named,
-  number,
 } from '../check.ts'
 import { fail } from '../errors.ts'
 import * as random from '../runtime/random.ts'
@@ -113,7 +112,7 @@ export const scaledDotProductAttention = /* @__PURE__ */ named(
     const outer = broadcast(leading(q.shape, 2), leading(k.shape, 2), "k's leading axes")
     broadcast(outer, leading(v.shape, 2), "v's leading axes")
     const defaults = { isCausal: false, attnMask: undefined, dropout: 0, scale: undefined }
-    const checks = { dropout: checkProbability, scale: number('a number') }
+    const checks = { dropout: checkProbability, scale: checkNumber }
     const given = checkOptions<ScaledDotProductAttentionOptions & typeof defaults>(options, defaults, checks)
     const { attnMask, isCausal, dropout, scale = 1 / Math.sqrt(size) } = given
     if (attnMask !== undefined) {

@@ -1,6 +1,6 @@
 import type { Tensor } from '../tensor/tensor.ts'
 import type { All, GivenGroup } from './groups.ts'
-import { checkBoolean, checkNonNegative, number } from '../check.ts'
+import { checkBoolean, checkFinite, checkNonNegative } from '../check.ts'
 import { fail } from '../errors.ts'
 import { run } from '../runtime/runtime.ts'
 import { type Schema, type OptimizerState, Optimizer, optionsOf } from './optimizer.ts'
@@ -57,7 +57,7 @@ export class SGD extends Optimizer<All<SGDOptions>> {
     return {
       lr: [undefined, checkNonNegative], // without lr it is refused
       momentum: [0, checkNonNegative],
-      dampening: [0, number('a finite number', Number.isFinite)],
+      dampening: [0, checkFinite],
       weightDecay: [0, checkNonNegative],
       nesterov: [
         false,

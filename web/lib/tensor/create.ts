@@ -1,11 +1,11 @@
 import type { NumberArray } from '../typed.ts'
-import type { NestedArray } from './nested.ts'
-import { checkInteger, checkNumber, named } from '../check.ts'
+import { checkAxisSize, checkFinite, checkInteger, checkNumber, named } from '../check.ts'
 import { fail } from '../errors.ts'
 import * as random from '../runtime/random.ts'
 import { heap } from '../runtime/runtime.ts'
 import { checkTensor } from './check.ts'
-import { MAX_INTEGER, checkShape } from './shape.ts'
+import { type NestedArray, flatten } from './nested.ts'
+import { MAX_INTEGER, checkShape, sameShape, sizeOf } from './shape.ts'
 import { Tensor } from './tensor.ts'
 
 /**
@@ -68,7 +68,21 @@ export const randint = /* @__PURE__ */ named(
  */
 export const tensor = /* @__PURE__ */ named(
   'tensor',
-  (values: NestedArray | NumberArray, shape?: readonly number[]): Tensor => Tensor.from(values, shape),
+  (values: NestedArray | NumberArray, shape?: readonly number[]): Tensor => {
+    const given = shape === undefined ? undefined : checkShape(shape)
+    const { data, shape: nesting } = flatten('values', values)
+    const wanted = given ?? nesting
+    const fits = sameShape(nesting, wanted) || (nesting.length === 1 && data.length === sizeOf(wanted))
+    if (!fits) {
+      const expected = `be flat with ${sizeOf(wanted)} elements, or nested, for shape [${wanted.join(', ')}]`
+      throw fail('SHAPE', 'values', expected, nesting)
+    }
+    // A view of our own heap is detached when the new tensor grows the heap.
+    const source = heap().isView(data) ? new Float32Array(data) : data
+    const tensor = Tensor.empty(wanted)
+    tensor.data.set(source)
+    return tensor
+  },
 )
 
 /** A tensor of zeros. */
@@ -86,7 +100,7 @@ export const ones = /* @__PURE__ */ ofShape('ones', (tensor) => tensor.data.fill
  */
 export const full = /* @__PURE__ */ named('full', (shape: readonly number[], value: number): Tensor => {
   const sizes = checkShape(shape)
-  checkNumber('value', value, 'a number', () => true)
+  checkNumber('value', value)
   return Tensor.full(sizes, value)
 })
 
@@ -126,8 +140,8 @@ export const arange: Arange = /* @__PURE__ */ named(
   (first: number, second?: number, step?: number) => {
     const isEnd = second === undefined && step === undefined
     const [start, end, by] = isEnd ? [0, first, 1] : [first, second, step === undefined ? 1 : step]
-    checkNumber('start', start, 'a finite number', Number.isFinite)
-    checkNumber('end', end, 'a finite number', Number.isFinite)
+    checkFinite('start', start)
+    checkFinite('end', end)
     checkNumber('step', by, 'a finite number other than 0', (n) => Number.isFinite(n) && n !== 0)
     const count = Math.ceil((end - start) / by)
     if (count < 0) {
@@ -148,10 +162,9 @@ export const arange: Arange = /* @__PURE__ */ named(
  * @example gpt.eye(2).toArray() // [[1, 0], [0, 1]]
  */
 export const eye = /* @__PURE__ */ named('eye', (n: number, m?: number): Tensor => {
-  const isCount = (count: number) => Number.isSafeInteger(count) && count >= 0
-  checkNumber('n', n, 'a non-negative integer', isCount)
+  checkAxisSize('n', n)
   const cols = m === undefined ? n : m
-  checkNumber('m', cols, 'a non-negative integer', isCount)
+  checkAxisSize('m', cols)
   const tensor = Tensor.full([n, cols], 0)
   const { data } = tensor
   for (let i = 0; i < Math.min(n, cols); i++) data[i * cols + i] = 1

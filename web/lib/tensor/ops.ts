@@ -1,7 +1,7 @@
 // The operations on each element. Each is a row: its name, its kernel of c/gpt_layers.h, its gradient, and what its
 // users read. It is a function of the package and a method of Tensor: see operation.ts.
 
-import { checkNumber, checkOptions, number } from '../check.ts'
+import { checkNumber, checkOptions } from '../check.ts'
 import { fail } from '../errors.ts'
 import { type Binary, type Unary, binary, comparison, map, unary } from './elementwise.ts'
 import { operation } from './operation.ts'
@@ -102,7 +102,7 @@ export const tanh: Unary = /* @__PURE__ */ unary('gpt_tanh', {
  * @example gpt.tensor([2, 3]).pow(2).toArray() // [4, 9]
  */
 export const pow = /* @__PURE__ */ operation((x: Tensor, exponent: number): Tensor => {
-  checkNumber('exponent', exponent, 'a number', () => true)
+  checkNumber('exponent', exponent)
   // dx = dy · exponent · x^(exponent - 1). That of the exponent 0 is 0: 0 · 0^-1 would be NaN.
   const fromX = (dy: Tensor, x: Tensor) =>
     exponent === 0
@@ -128,8 +128,7 @@ export interface ClampOptions {
  * @example gpt.tensor([-2, 0.5, 2]).clamp({ min: -1, max: 1 }).toArray() // [-1, 0.5, 1]
  */
 export const clamp = /* @__PURE__ */ operation((x: Tensor, options?: ClampOptions): Tensor => {
-  const isNumber = number('a number')
-  const checks = { min: isNumber, max: isNumber }
+  const checks = { min: checkNumber, max: checkNumber }
   const given = checkOptions<ClampOptions>(options, { min: undefined, max: undefined }, checks)
   if (given.min === undefined && given.max === undefined) {
     throw fail('VALUE', 'options', 'have min, max or both', 'neither')
@@ -140,36 +139,20 @@ export const clamp = /* @__PURE__ */ operation((x: Tensor, options?: ClampOption
 
 const same = (dy: Tensor): Tensor => dy
 
-/**
- * x + other, as torch.add.
- *
- * @param other broadcast as in PyTorch
- */
+/** x + other, as torch.add; both broadcast as in PyTorch. */
 export const add: Binary = /* @__PURE__ */ binary('gpt_add', { dx: same, dother: same })
 
-/**
- * x - other, as torch.sub.
- *
- * @param other broadcast as in PyTorch
- */
+/** x - other, as torch.sub; both broadcast as in PyTorch. */
 export const sub: Binary = /* @__PURE__ */ binary('gpt_sub', { dx: same, dother: same, isMinus: true })
 
-/**
- * x · other, element by element, as torch.mul.
- *
- * @param other broadcast as in PyTorch
- */
+/** x · other, element by element, as torch.mul; both broadcast as in PyTorch. */
 export const mul: Binary = /* @__PURE__ */ binary('gpt_mul', {
   dx: (dy, { other }) => dy.mul(other),
   dother: (dy, { x }) => dy.mul(x),
   reads: { dx: ['other'], dother: ['x'] },
 })
 
-/**
- * x / other, element by element, as torch.div.
- *
- * @param other broadcast as in PyTorch
- */
+/** x / other, element by element, as torch.div; both broadcast as in PyTorch. */
 export const div: Binary = /* @__PURE__ */ binary('gpt_div', {
   dx: (dy, { other }) => dy.div(other),
   dother: (dy, { other, y }) => dy.div(other).mul(y),
@@ -178,43 +161,21 @@ export const div: Binary = /* @__PURE__ */ binary('gpt_div', {
 })
 
 /**
- * 1 where x = other, otherwise 0, as torch.eq; NaN equals nothing. It has no gradient.
- *
- * @param other broadcast as in PyTorch
+ * 1 where x = other, otherwise 0, as torch.eq; NaN equals nothing. Both broadcast as in PyTorch. It has no gradient.
  */
 export const eq: Binary = /* @__PURE__ */ comparison('gpt_eq')
 
-/**
- * 1 where x ≠ other, otherwise 0, as torch.ne. It has no gradient.
- *
- * @param other broadcast as in PyTorch
- */
+/** 1 where x ≠ other, otherwise 0, as torch.ne. Both broadcast as in PyTorch. It has no gradient. */
 export const ne: Binary = /* @__PURE__ */ comparison('gpt_ne')
 
-/**
- * 1 where x < other, otherwise 0, as torch.lt. It has no gradient.
- *
- * @param other broadcast as in PyTorch
- */
+/** 1 where x < other, otherwise 0, as torch.lt. Both broadcast as in PyTorch. It has no gradient. */
 export const lt: Binary = /* @__PURE__ */ comparison('gpt_lt')
 
-/**
- * 1 where x ≤ other, otherwise 0, as torch.le. It has no gradient.
- *
- * @param other broadcast as in PyTorch
- */
+/** 1 where x ≤ other, otherwise 0, as torch.le. Both broadcast as in PyTorch. It has no gradient. */
 export const le: Binary = /* @__PURE__ */ comparison('gpt_le')
 
-/**
- * 1 where x > other, otherwise 0, as torch.gt. It has no gradient.
- *
- * @param other broadcast as in PyTorch
- */
+/** 1 where x > other, otherwise 0, as torch.gt. Both broadcast as in PyTorch. It has no gradient. */
 export const gt: Binary = /* @__PURE__ */ comparison('gpt_lt', { isSwapped: true })
 
-/**
- * 1 where x ≥ other, otherwise 0, as torch.ge. It has no gradient.
- *
- * @param other broadcast as in PyTorch
- */
+/** 1 where x ≥ other, otherwise 0, as torch.ge. Both broadcast as in PyTorch. It has no gradient. */
 export const ge: Binary = /* @__PURE__ */ comparison('gpt_le', { isSwapped: true })

@@ -1,6 +1,6 @@
 // Operations along one axis or several: sums, statistics, the largest and the smallest elements.
 
-import { checkBoolean, checkOptions, number } from '../check.ts'
+import { checkBoolean, checkFinite, checkOptions } from '../check.ts'
 import { fail } from '../errors.ts'
 import { type FunctionName, heap, run } from '../runtime/runtime.ts'
 import { temporary } from '../runtime/scope.ts'
@@ -97,7 +97,7 @@ function varianceOf(
   options: VarianceOptions | undefined,
 ): { y: Tensor; gradient: (dy: Tensor) => Tensor } {
   const none = { ...DEFAULTS, correction: undefined, unbiased: undefined }
-  const checks = { correction: number('a finite number', Number.isFinite), unbiased: checkBoolean }
+  const checks = { correction: checkFinite, unbiased: checkBoolean }
   const given = checkOptions<VarianceOptions>(options, none, checks)
   const { unbiased = true, correction = unbiased ? 1 : 0, ...reduction } = given
   if (given.unbiased !== undefined && given.correction !== undefined) {
@@ -118,7 +118,6 @@ function varianceOf(
  * The sums of the elements up to each one along an axis, as torch.cumsum: added in float64, with the bits of PyTorch
  * on the CPU.
  *
- * @param options dim: the axis, negative from the end
  * @returns a tensor of x's shape
  * @example gpt.tensor([1, 2, 3]).cumsum({ dim: 0 }).toArray() // [1, 3, 6]
  */

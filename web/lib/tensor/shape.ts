@@ -1,6 +1,6 @@
 // Shapes: their checks, and the arithmetic of axes.
 
-import { checkArray, checkNumber, checkSize, describe } from '../check.ts'
+import { checkArray, checkAxisSize, checkNumber, checkSize, describe } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 
 /** The most axes of a tensor, as in most of PyTorch's operations. It also ends the walk of a cyclic array. */
@@ -31,13 +31,12 @@ export function checkSizes(name: string, value: unknown): number[] {
  * @returns a copy
  */
 export function checkShape(shape: unknown): number[] {
-  const isSize = (n: number) => Number.isSafeInteger(n) && n >= 0
   checkArray('shape', shape, 'an array of sizes')
   if (shape.length > MAX_AXES) {
     throw fail('VALUE', 'shape', `have at most ${MAX_AXES} elements`, shape.length)
   }
   return Array.from(shape, (size, i) => {
-    checkNumber(`shape[${i}]`, size, 'a non-negative integer', isSize)
+    checkAxisSize(`shape[${i}]`, size)
     return size
   })
 }

@@ -38,7 +38,6 @@ let isReleasing = false
 export class Step {
   /** A step has a larger number than the steps that made its inputs. */
   number: number
-  shape: readonly number[]
   targets: (Step | Tensor | null)[]
   /** null once the step has let go. */
   gradients: Gradients | null
@@ -57,7 +56,6 @@ export class Step {
     saved: readonly (Tensor | null)[],
   ) {
     this.number = ++count
-    this.shape = output.shape
     this.targets = inputs.map((input) => (input?.requiresGrad ? (input.step ?? input).hold() : null))
     this.gradients = gradients
     for (const tensor of saved) {

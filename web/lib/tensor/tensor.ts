@@ -1,18 +1,16 @@
-import type { Memory, Storage } from '../runtime/memory.ts'
-import type { NumberArray, Disposes } from '../typed.ts'
+import type { Storage } from '../runtime/memory.ts'
+import type { Disposes } from '../typed.ts'
 import type { Int8Weight } from './int8weight.ts'
 import { checkBoolean, checkOptions, integer, isPlainObject } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { type Pointer, heap } from '../runtime/runtime.ts'
 import { giveToScope } from '../runtime/scope.ts'
-import { type BackwardOptions, backward } from './tape.ts'
 import { checkTensor, checkTensorOf } from './check.ts'
-import { Compared, withoutValues } from './compared.ts'
-import { hashOfFloats } from './compared.ts'
-import { type NestedArray, flatten as flattenNested, nest } from './nested.ts'
+import { Compared, hashOfFloats, withoutValues } from './compared.ts'
+import { type NestedArray, nest } from './nested.ts'
 import { type PrintOptions, formatTensor } from './print.ts'
-import { checkElements, checkSameShape, checkShape, sameShape, sizeOf } from './shape.ts'
-import type { Step } from './tape.ts'
+import { checkElements, checkSameShape } from './shape.ts'
+import { type BackwardOptions, type Step, backward } from './tape.ts'
 
 let makesMeta = false
 
@@ -164,23 +162,6 @@ export class Tensor {
     this.#int8Weight = int8Weight
   }
 
-  /** @internal */
-  static from(values: NestedArray | NumberArray, shape?: readonly number[]): Tensor {
-    const given = shape === undefined ? undefined : checkShape(shape)
-    const { data, shape: nesting } = flattenNested('values', values)
-    const wanted = given ?? nesting
-    const fits = sameShape(nesting, wanted) || (nesting.length === 1 && data.length === sizeOf(wanted))
-    if (!fits) {
-      const expected = `be flat with ${sizeOf(wanted)} elements, or nested, for shape [${wanted.join(', ')}]`
-      throw fail('SHAPE', 'values', expected, nesting)
-    }
-    // A view of our own heap is detached when the new tensor grows the heap.
-    const source = heap().isView(data) ? new Float32Array(data) : data
-    const tensor = Tensor.empty(wanted)
-    tensor.data.set(source)
-    return tensor
-  }
-
   /**
    * Whether `backward` computes a gradient for this tensor. True for parameters, and for what is computed
    * from a tensor that needs one. It can be set where the tensor was not computed, but made: a leaf.
@@ -222,7 +203,7 @@ export class Tensor {
     }
     if (gradient === this.#grad) return
     const before = this.#grad
-    this.receiveGradient(gradient?.hold() ?? null)
+    this.#grad = gradient?.hold() ?? null
     // The program may still have it.
     if (before?.hasOtherOwners) before.letGo()
     else if (before) giveToScope(before)
@@ -282,11 +263,6 @@ export class Tensor {
   set step(step) {
     this.#step = step
     this.#requiresGrad = step !== null
-  }
-
-  /** @internal */
-  get heap(): Memory | null {
-    return this.#storage?.memory ?? null
   }
 
   /** How often our own code has changed the values of this memory in place. @internal */

@@ -8,7 +8,7 @@ import { Tensor } from './tensor.ts'
 export interface TopkOptions {
   /** the axis, negative from the end; -1 by default */
   dim?: number
-  /** true, the default, for the largest elements; false for the smallest */
+  /** true, the default, for the largest elements; false for the smallest, the smallest first */
   largest?: boolean
 }
 
@@ -18,7 +18,6 @@ export interface TopkOptions {
  * largest, as in PyTorch.
  *
  * @param k at most the size of the axis
- * @param options largest: false for the smallest elements, the smallest first
  * @returns two tensors, with k in place of the size of the axis
  * @throws {GptLayersError} SHAPE where the axis has more than 2^24 elements
  * @example gpt.tensor([1, 7, 5]).topk(2).indices.toArray() // [1, 2]

@@ -11,10 +11,9 @@ import { record } from './tape.ts'
 import { Tensor } from './tensor.ts'
 
 /**
- * The larger one of x and y, for each element, as torch.maximum: NaN where one of them is NaN. Where both are
- * equal, each gets half of the gradient.
+ * The larger one of x and y, for each element, as torch.maximum: NaN where one of them is NaN. Both broadcast as in
+ * PyTorch. Where they are equal, each gets half of the gradient.
  *
- * @param y a tensor or a number; x and y broadcast as in PyTorch
  * @example gpt.maximum(gpt.tensor([1, 5]), gpt.tensor([3, 4])).toArray() // [3, 5]
  */
 export const maximum = /* @__PURE__ */ named('maximum', (x: Tensor, y: Tensor | number) =>
@@ -22,10 +21,9 @@ export const maximum = /* @__PURE__ */ named('maximum', (x: Tensor, y: Tensor | 
 )
 
 /**
- * The smaller one of x and y, for each element, as torch.minimum: NaN where one of them is NaN. Where both are
- * equal, each gets half of the gradient.
+ * The smaller one of x and y, for each element, as torch.minimum: NaN where one of them is NaN. Both broadcast as in
+ * PyTorch. Where they are equal, each gets half of the gradient.
  *
- * @param y a tensor or a number; x and y broadcast as in PyTorch
  * @example gpt.minimum(gpt.tensor([1, 5]), gpt.tensor([3, 4])).toArray() // [1, 4]
  */
 export const minimum = /* @__PURE__ */ named('minimum', (x: Tensor, y: Tensor | number) =>
@@ -53,11 +51,9 @@ function extreme(kernel: 'gpt_maximum' | 'gpt_minimum', x: Tensor, y: unknown): 
 }
 
 /**
- * x where the condition holds, otherwise y, for each element, as torch.where.
+ * x where the condition holds, otherwise y, for each element, as torch.where. The three broadcast as in PyTorch.
  *
  * @param condition holds where it is not 0, such as the result of a comparison. It has no gradient
- * @param x a tensor or a number; the three broadcast as in PyTorch
- * @param y as x
  * @example
  * const x = gpt.tensor([-1, 2])
  * gpt.where(x.gt(0), x, 0).toArray() // [0, 2]
@@ -80,7 +76,7 @@ export const where = /* @__PURE__ */ named(
  */
 export const maskedFill = /* @__PURE__ */ operation((x: Tensor, mask: Tensor, value: number): Tensor => {
   checkTensor('mask', mask)
-  checkNumber('value', value, 'a number', () => true)
+  checkNumber('value', value)
   return choose(broadcast(x.shape, mask.shape, 'mask'), mask, value, x)
 })
 
@@ -109,20 +105,16 @@ export interface TriangleOptions {
 }
 
 /**
- * The lower triangle of each matrix: zeros above a diagonal, as torch.tril.
+ * A copy of the lower triangle of each matrix: zeros above a diagonal, as torch.tril.
  *
- * @param options diagonal: 0 is the main one, 1 the one above it
- * @returns a copy
  * @throws {GptLayersError} SHAPE for a tensor of less than 2 axes
  * @example gpt.ones([2, 2]).tril().toArray() // [[1, 0], [1, 1]]
  */
 export const tril = /* @__PURE__ */ triangle({ isLower: true })
 
 /**
- * The upper triangle of each matrix: zeros below a diagonal, as torch.triu.
+ * A copy of the upper triangle of each matrix: zeros below a diagonal, as torch.triu.
  *
- * @param options diagonal: 0 is the main one, 1 the one above it
- * @returns a copy
  * @throws {GptLayersError} SHAPE for a tensor of less than 2 axes
  * @example gpt.ones([2, 2]).triu({ diagonal: 1 }).toArray() // [[0, 1], [0, 0]]
  */
