@@ -1,18 +1,26 @@
-// ./build.sh demo --watch serves the page's sources.
+// ./build.sh demo --watch serves the sources of the page and of the notebook.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { test } from 'node:test'
+import { utimesSync } from 'node:fs'
+import * as runner from 'node:test'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { closeBrowsers, get, newPage, PATIENCE, share, test } from './browser.js'
 
-test('demo --watch serves the sources, which reload when they are edited, and isolates the page', async (t) => {
+/** Starts it. @param {runner.TestContext} t @returns {Promise<string>} its address */
+async function watch(t) {
   const script = fileURLToPath(new URL('../../web/demo/serve.js', import.meta.url))
   const env = { ...process.env, DISPLAY: '', WAYLAND_DISPLAY: '' } // opens no window on a desktop
   const server = spawn(process.execPath, [script, '--watch', '--port', '0'], { env })
   t.after(() => server.kill())
   const [printed] = await once(server.stdout, 'data')
-  const url = String(printed).trim()
+  return String(printed).trim()
+}
+
+runner.test('demo --watch serves the sources, and isolates the page', async (t) => {
+  const url = await watch(t)
   const page = await fetch(url)
   assert.equal(page.headers.get('Cross-Origin-Opener-Policy'), 'same-origin')
   assert.match(await page.text(), /src="\/@vite\/client"/)
@@ -21,3 +29,22 @@ test('demo --watch serves the sources, which reload when they are edited, and is
   const dist = /from "(\/[^"]*\/dist\/index\.js)/.exec(await (await fetch(`${url}src/load.ts`)).text())?.[1]
   assert.equal((await fetch(new URL(dist ?? 'no import of gpt-layers', url))).status, 200)
 })
+
+test('the browser fetches a source of the page, or a notebook, once it was edited', async (t) => {
+  const url = await watch(t)
+  for (const [address, ready, source] of [
+    ['', '.section', 'demo/src/numbers.ts'],
+    ['notebook/', '.same', 'notebook/notebook.mjs'],
+  ]) {
+    const page = await newPage(await share())
+    await page.goto(url + address)
+    await get(page, ready)
+    const again = new RegExp(`/${basename(source)}.*[?&]t=\\d`) // Vite names the time of the edit
+    const fetched = page.waitForRequest((request) => again.test(request.url()), { timeout: PATIENCE })
+    const now = new Date()
+    utimesSync(new URL(`../../web/${source}`, import.meta.url), now, now) // an edit that changes nothing
+    await fetched
+    await page.close()
+  }
+})
+runner.after(closeBrowsers)

@@ -191,13 +191,17 @@ test('an error is underlined in its line, and so is what a listener or a timer t
   await page.close()
 
   const later = await runCells(
-    "setTimeout(() => {\n  throw new TypeError('late')\n})\nawait new Promise((r) => setTimeout(r, 99))",
+    'setTimeout(() => {\n  nn.Linear(2, 3)\n})\nawait new Promise((r) => setTimeout(r, 99))',
     "Promise.reject('no')\nawait new Promise((r) => setTimeout(r, 99))",
     'const a = 1\nconst b = = 2',
   )
   assert.deepEqual(
     later.cells.map(({ error }) => error),
-    ['TypeError: late\nin cell 1, line 2', 'Thrown: no', 'SyntaxError: Unexpected token\nin cell 3, line 2'],
+    [
+      'ReferenceError: nn is not defined\nComing from PyTorch: gpt has what torch, nn and F have, such as gpt.ones and gpt.Linear\nin cell 1, line 2',
+      'Thrown: no',
+      'SyntaxError: Unexpected token\nin cell 3, line 2',
+    ],
   )
   await later.page.close()
 })

@@ -66,7 +66,7 @@ console.log(attention.forward(inputs))
 
 // %% [markdown]
 // ## No look ahead
-// A GPT writes the next token, so a token may not read what comes after it. The scores there become -∞, and
+// A GPT writes the next token, so a token may not read what comes after it. The scores there become −∞, and
 // softmax makes 0 of them.
 
 // %%

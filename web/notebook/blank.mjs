@@ -6,7 +6,11 @@ globalThis.openFile ??= async () => (await import('node:fs')).readFileSync(proce
 // %% [markdown]
 // # A blank notebook
 // Write a cell and press **Shift+Enter**. `gpt.` lists what there is; hold the pointer over a name to see what it
-// means. Coming from PyTorch: `layer.forward(x)`, `x.matmul(y)`, `{ dim: -1 }`, `gpt.zeros([2, 3])`.
+// means.
+//
+// Coming from PyTorch: `gpt` has what `torch` and `nn` have, with names such as `x.maskedFill`. Write
+// `layer.forward(x)`, `x.matmul(y)`, `{ dim: -1 }`, `gpt.zeros([2, 3])`, `x.shape.at(-1)`, `x.slice(0, 4)` for
+// `x[:4]`. A buffer is a field of its module.
 
 // %%
 import * as gpt from 'gpt-layers'

@@ -5,7 +5,7 @@ globalThis.openFile ??= async () => (await import('node:fs')).readFileSync(proce
 
 // %% [markdown]
 // # A GPT from its parts
-// Six classes make a GPT. This one reads ten letters and knows nothing yet: its weights are random.
+// Five small classes make a GPT. This one reads ten letters and knows nothing yet: its weights are random.
 
 // %%
 import * as gpt from 'gpt-layers'
@@ -112,10 +112,8 @@ class GPT extends gpt.Module {
 gpt.manualSeed(123)
 const model = new GPT(config)
 console.log(model)
-console.log(
-  model.parameters().reduce((sum, { size }) => sum + size, 0),
-  'parameters',
-)
+const count = model.parameters().reduce((sum, { size }) => sum + size, 0)
+console.log(count, 'parameters')
 
 // %% [markdown]
 // ## What it says
@@ -138,7 +136,7 @@ const loss = gpt.crossEntropy(logits.flatten(0, 1), targets)
 console.log('Loss:', loss)
 
 // %% [markdown]
-// `backward` finds what each weight has to do with the loss.
+// `backward` computes the gradients: how fast the loss changes with each weight.
 
 // %%
 model.zeroGrad()

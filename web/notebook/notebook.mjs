@@ -52,7 +52,7 @@ console.log('Mean:', mean.toString({ sciMode: false }))
 
 // %% [markdown]
 // The same as a layer of your own. `scale` and `shift` are learned. `eps` keeps the division away from 0. The
-// variance is divided by n, not by n - 1: `correction: 0`.
+// variance is divided by n, not by n − 1: `correction: 0`.
 
 // %%
 class LayerNorm extends gpt.Module {
@@ -94,7 +94,7 @@ console.log('GELU:', new GELU().forward(x))
 plot({ ReLU: x.relu(), GELU: new GELU().forward(x) }, { x })
 
 // %% [markdown]
-// After each norm and attention, a GPT widens every token to four times its size and back.
+// After its attention, each block of a GPT widens every token to four times its size, and narrows it again.
 
 // %%
 class FeedForward extends gpt.Module {

@@ -5,7 +5,7 @@ globalThis.openFile ??= async () => (await import('node:fs')).readFileSync(proce
 
 // %% [markdown]
 // # Your own GPT
-// A model that you have trained, or GPT-2's own file: what Hugging Face, nanoGPT, minGPT and the book write.
+// A model that you have trained, or GPT-2’s own file: what Hugging Face, nanoGPT, minGPT and the book write.
 // The file stays on your computer. Press **Run all**: the first cell asks for it.
 
 // %%
@@ -19,7 +19,8 @@ console.log(model.vocabSize, 'tokens;', model.contextLength, 'of them at once')
 
 // %% [markdown]
 // ## Its norms
-// A new norm scales by 1 and shifts by 0. How far has training moved them?
+// A new norm scales by 1 and shifts by 0. How far has training moved them? One line for each norm: mean and
+// deviation of its scale, then of its shift, if it has one.
 
 // %%
 const norms = model.trfBlocks.flatMap(({ norm1, norm2 }) => [norm1, norm2]).concat(model.finalNorm)
@@ -33,7 +34,7 @@ dots(Object.fromEntries(first), { title: 'scale' })
 // %% [markdown]
 // ## Let it write
 // A token is a number. The model continues these three by its most probable tokens. Where your tokens are
-// characters, give `letters` all of them in their order, such as the 65 of nanoGPT's Shakespeare.
+// characters, give `letters` all of them in their order, such as the 65 of nanoGPT’s Shakespeare.
 
 // %%
 const letters = [] // such as [...'abc'].sort()

@@ -53,10 +53,8 @@ const sizes = { embDim: 64, nHeads: 4, nLayers: 2 }
 const model = new gpt.GPTModel({ vocabSize: letters.length, contextLength, ...sizes })
 const optimizer = new gpt.AdamW(model.parameters(), { lr: 5e-3 })
 const losses = []
-console.log(
-  model.parameters().reduce((sum, { size }) => sum + size, 0),
-  'parameters',
-)
+const count = model.parameters().reduce((sum, { size }) => sum + size, 0)
+console.log(count, 'parameters')
 
 // %% [markdown]
 // ## Training

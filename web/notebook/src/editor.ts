@@ -24,7 +24,6 @@ const theme = EditorView.theme({
   '&': { backgroundColor: 'transparent', color: 'var(--text)' },
   '&.cm-focused': { outline: 'none' },
   '.cm-content': { fontFamily: 'var(--mono)', padding: '8px 0', caretColor: 'var(--text)' },
-  '.cm-line': { padding: '0 12px' },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.45' },
   '.cm-matchingBracket': { backgroundColor: 'var(--line) !important' },
   '.cm-tooltip': {

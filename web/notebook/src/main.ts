@@ -5,6 +5,7 @@ import App from './App.svelte'
 import { Notebook } from './notebook.svelte.ts'
 import 'fonts.css'
 import '../../demo/src/base.css'
+import '../../demo/src/print.css'
 import './notebook.css'
 
 const notebook = new Notebook()

@@ -139,7 +139,6 @@ export class Notebook {
 
   openFile(text: string) {
     this.#open(MINE, text)
-    history.replaceState(null, '', `#${MINE}`)
     this.keep()
   }
 
@@ -187,8 +186,8 @@ export class Notebook {
 
   // Cells
 
-  add(kind: Part['kind'], after: Cell | null, text = '') {
-    const cell = new Cell({ kind, text })
+  add(kind: Part['kind'], after: Cell | null) {
+    const cell = new Cell({ kind, text: '' })
     cell.edited = kind === 'text'
     this.cells = this.cells.toSpliced(after ? this.cells.indexOf(after) + 1 : 0, 0, cell)
     this.changed()

@@ -61,10 +61,18 @@ function whereIs(error: unknown): Where | null {
   return found ? { cell: Number(found[1]), line: Number(found[2]) - 1 } : null
 }
 
+/** What somebody who writes PyTorch may have meant. */
+const HINTS: [RegExp, string][] = [
+  [/^(torch|nn|F) is not defined/, 'gpt has what torch, nn and F have, such as gpt.ones and gpt.Linear'],
+  [/ is not a function/, 'a layer is called by layer.forward(x), and names are as in x.maskedFill(...)'],
+]
+
 function fail(error: unknown) {
+  const said = error instanceof Error ? error.message.replace(/ \(\d+:\d+\)$/, '') : ''
+  const hint = HINTS.find(([about]) => about.test(said))?.[1]
   const text =
     error instanceof Error
-      ? `${error.name}: ${error.message.replace(/ \(\d+:\d+\)$/, '')}`
+      ? `${error.name}: ${said}${hint ? `\nComing from PyTorch: ${hint}` : ''}`
       : `Thrown: ${textOf(error)}`
   items.push({ type: 'error', text, where: whereIs(error) })
   flush()
