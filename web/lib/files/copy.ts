@@ -8,7 +8,7 @@ import { heap } from '../runtime/runtime.ts'
 import { checkTensor } from '../tensor/check.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { type Match, type TensorInfo, matchNames } from './names.ts'
-import { type RowWriter, type Values, asMatrix } from './reading.ts'
+import { type RowWriter, type Values, rowsAndCols } from './reading.ts'
 import { checkSameShape } from '../tensor/shape.ts'
 
 /** What reads and writes int8 weights; null for a layer without matrices. */
@@ -31,7 +31,7 @@ export class Copier {
    */
   constructor(memory: Memory, matrices: Matrices, matches: readonly Match[], dtype: 'float32' | 'int8') {
     for (const match of matches) {
-      checkShape(match)
+      checkFits(match)
       for (const info of match.scale ? [match.info, match.scale] : [match.info]) {
         this.#matches.set(info, [...(this.#matches.get(info) ?? []), match])
       }
@@ -77,7 +77,7 @@ export class Copier {
 }
 
 /** Checks the shape of a tensor of the file, which may be transposed, or a part of ours. */
-function checkShape({ target, transposed, part, info }: Match): void {
+function checkFits({ target, transposed, part, info }: Match): void {
   const shape = transposed ? [...target.shape].reverse() : [...target.shape]
   if (part !== null) shape[0] /= 3
   checkSameShape(shortName(info.name), info.shape, shape)
@@ -153,7 +153,7 @@ export function copyDict(
   const read: Read = (info) => values.get(info)?.() ?? new Float32Array(0)
   const isOwn: Set<unknown> = new Set(Object.values(own))
   for (const [name, value] of Object.entries(dict)) {
-    for (const [info, read] of int8?.entriesOf(name, value) ?? [floatEntry(name, value)]) {
+    for (const [info, read] of int8?.entriesOf(name, value) ?? [tensorEntry(name, value)]) {
       const copy = isOwn.has(value) ? read().slice() : null // it may change before it is read
       values.set(info, copy ? () => copy : read)
     }
@@ -163,7 +163,7 @@ export function copyDict(
   const fitting = matches.map((match): Match => {
     const { name, target, scale } = match
     if (!int8?.isLive(`own ${name}`, target)) checkTensor(`own ${name}`, target)
-    checkShape(match)
+    checkFits(match)
     if (!scale || int8?.fits(match)) return match
     const floats = { ...match.info, dtype: 'F32' }
     values.set(floats, () => floatsOf(match))
@@ -175,7 +175,7 @@ export function copyDict(
     for (const match of fitting) int8?.checkValues(match, read)
     checkAllTied(fitting, floatsOf)
     for (const info of values.keys()) {
-      const [rows, cols] = asMatrix(info.shape)
+      const [rows, cols] = rowsAndCols(info.shape)
       if (rows * cols > 0) copier.writerOf(info)?.write(read(info), 0, rows)
     }
   } finally {
@@ -184,7 +184,7 @@ export function copyDict(
   return { missingKeys: missing, unexpectedKeys: unknown }
 }
 
-function floatEntry(name: string, value: unknown): [TensorInfo, () => Values] {
+function tensorEntry(name: string, value: unknown): [TensorInfo, () => Values] {
   const tensor = checkTensor(shortName(name), value)
   return [{ name, dtype: 'F32', shape: tensor.shape }, () => tensor.data]
 }
@@ -202,7 +202,7 @@ function checkAllTied(matches: readonly Match[], floatsOf: (match: Match) => Val
       continue
     }
     const data = new Float32Array(target.size)
-    for (const one of first) copyRows(one, data, floatsOf(one), 0, asMatrix(one.info.shape)[0])
-    checkTied(match, first[0].name, data, floatsOf(match), 0, asMatrix(info.shape)[0])
+    for (const one of first) copyRows(one, data, floatsOf(one), 0, rowsAndCols(one.info.shape)[0])
+    checkTied(match, first[0].name, data, floatsOf(match), 0, rowsAndCols(info.shape)[0])
   }
 }

@@ -4,7 +4,7 @@ import type { Matrices } from './matrix.ts'
 import type { Tensor } from '../tensor/tensor.ts'
 import { shortName } from '../check.ts'
 import { fail } from '../errors.ts'
-import { type Row, type Source, type TensorInfo, listed, NORMS, SCALE, withoutWrappers } from './names.ts'
+import { type Row, type FileTensor, type TensorInfo, listed, NORMS, SCALE, withoutWrappers } from './names.ts'
 
 /** `saveSafetensors` with `names: 'gpt2'` or `'book'` writes the first of theirs for ours. */
 const ROWS: Readonly<Record<'gpt2' | 'book' | 'others', readonly Row[]>> = {
@@ -164,7 +164,7 @@ function checkFloats({ name, dtype }: TensorInfo, { isParameter }: Tensor): void
  * @returns whether the file has a matrix transposed
  */
 function transposedIn(
-  sources: ReadonlyMap<string, Source>,
+  sources: ReadonlyMap<string, FileTensor>,
   own: Record<string, Tensor>,
   matrices: Matrices,
 ): (name: string, weight: Row['weight'], isInt8: boolean) => boolean {
@@ -180,10 +180,10 @@ function transposedIn(
 
 /** @returns whether the matrices are [out, in], as nn.Linear has them, and whether c_attn is not as ours */
 function orderOf(
-  sources: ReadonlyMap<string, Source>,
+  sources: ReadonlyMap<string, FileTensor>,
   own: Record<string, Tensor>,
 ): [isLinear: boolean, isOther: boolean] {
-  const find = (end: string, isRight = (_: Source) => true) =>
+  const find = (end: string, isRight = (_: FileTensor) => true) =>
     [...sources].find(([name, source]) => name.endsWith(end) && !sources.has(name + SCALE) && isRight(source))
   const attention = find('c_attn.weight')
   const [name, source] = attention ?? find('layers.0.weight', ({ weight }) => weight === 'c_attn') ?? []

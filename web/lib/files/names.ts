@@ -169,7 +169,7 @@ export interface Match {
 }
 
 /** A tensor of the file, and what its name says. */
-export type Source = Omit<Found, 'name'> & { info: TensorInfo }
+export type FileTensor = Omit<Found, 'name'> & { info: TensorInfo }
 
 /**
  * Finds the values of each tensor of a layer. A tensor with two names may have two matches.
@@ -194,7 +194,7 @@ export function matchNames(
   const gpt = matrices.values().next().value?.names ?? null
   const find = finderOf(what, Object.keys(own), theirs, gpt)
   /** By our name; a part by our name and its number, scales by our name and SCALE. */
-  const sources: Map<string, Source> = new Map()
+  const sources: Map<string, FileTensor> = new Map()
   const unknown: string[] = []
   for (const info of infos) {
     const found = find(info.name)

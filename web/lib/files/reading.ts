@@ -76,8 +76,7 @@ const MOST_VALUES = 2 ** 20
 export const rowsAtOnce = (cols: number, alignment: number): number =>
   alignment * Math.max(1, Math.floor(MOST_VALUES / (cols * alignment)))
 
-/** [rows, columns] */
-export const asMatrix = (shape: readonly number[]): readonly number[] =>
+export const rowsAndCols = (shape: readonly number[]): readonly number[] =>
   shape.length === 2 ? shape : [sizeOf(shape), 1]
 
 /**
@@ -91,7 +90,7 @@ export function* readRows(
   cursor: Cursor,
   missing?: string,
 ): Reading<void> {
-  const [count, cols] = asMatrix(shape)
+  const [count, cols] = rowsAndCols(shape)
   if (cols === 0) return
   const most = rowsAtOnce(cols, alignment)
   for (let first = 0; first < count; first += most) {

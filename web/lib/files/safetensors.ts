@@ -15,15 +15,7 @@
 //
 // We write F32, or F16 where the user asks for float16. An int8 weight is I8 [outputs, inputs], a Conv1D's,
 // too. Its scales are F32 [outputs, groups], under the same name with `_scale`. The masks of the book's model
-// are BOOL. We read these dtypes, converted to float32:
-//
-// | dtype | bytes | conversion |
-// | --- | --- | --- |
-// | F32 | 4 | none |
-// | F64 | 8 | rounded |
-// | F16, BF16 | 2 | exact |
-// | I8, U8, I16, U16, I32, U32, I64, U64 | 1 to 8 | exact, otherwise an error |
-// | BOOL | 1 | 0 or 1, otherwise an error |
+// are BOOL. dtypes.ts has the dtypes that we read.
 
 import { describe, shortName } from '../check.ts'
 import { fail } from '../errors.ts'
@@ -140,7 +132,6 @@ export function floatEntry(
 /**
  * @param what the argument that is the file, for errors
  * @throws {GptLayersError} VALUE where it is not a whole safetensors file; UNSUPPORTED for other dtypes
- *   than those above
  */
 export function* readSafetensors(what: string): Reading<TensorFile> {
   const cursor = new Cursor(what, 'a safetensors file')

@@ -20,7 +20,7 @@ import {
   type Reading,
   type RowWriter,
   type TensorFile,
-  asMatrix,
+  rowsAndCols,
   Cursor,
   kindOf,
   MAX_TENSORS,
@@ -85,7 +85,7 @@ interface Named extends TensorInfo {
   view: TensorView
 }
 
-function named(name: string, view: TensorView): Named {
+function infoOf(name: string, view: TensorView): Named {
   const { storage, offset, shape, strides } = view
   return { name, dtype: storage.dtype, shape, values: [storage.id, offset, ...strides].join(), view }
 }
@@ -94,7 +94,7 @@ function tensorsOf(cursor: Cursor, dict: Map<unknown, unknown>): Named[] {
   const seen = new Set()
   return [...dict].flatMap(([name, value]) => {
     checkOpaque(cursor, value, seen)
-    return value instanceof TensorView ? [named(String(name), value)] : []
+    return value instanceof TensorView ? [infoOf(String(name), value)] : []
   })
 }
 
@@ -155,7 +155,7 @@ function tensorsIn(cursor: Cursor, root: unknown): Named[] {
     letters += 1 + name.length
     // A list may have the same list twice: 90 such lists in each other have 2^90 values.
     if (letters > MAX_PICKLE || found.length > MAX_TENSORS) throw cursor.damaged('too many values or tensors')
-    if (value instanceof TensorView) found.push(named(name, value))
+    if (value instanceof TensorView) found.push(infoOf(name, value))
     checkOpaque(cursor, value, seen)
     if (value instanceof Opaque) other = value
     if (!(value instanceof Map) && !Array.isArray(value)) return
@@ -357,7 +357,7 @@ function* readStorage(
     const { view } = tensor
     const isInt8 = writer.takesInt8 && storage.dtype === 'I8'
     const values = isInt8 ? toInt8(bytes) : (floats ??= toFloat32(tensor.name, storage.dtype, bytes))
-    const [rows, cols] = asMatrix(view.shape)
+    const [rows, cols] = rowsAndCols(view.shape)
     if (rows * cols > 0) writer.write(view.isWhole ? values : elementsOf(view, values), 0, rows)
   }
 }

@@ -77,7 +77,6 @@ export interface GenerateOptions {
   signal?: SignalLike | null
 }
 
-/** Every option with its default; undefined where there is none. */
 const DEFAULTS = {
   maxNewTokens: Infinity,
   temperature: 1,
@@ -91,10 +90,8 @@ const DEFAULTS = {
   signal: undefined as SignalLike | undefined,
 }
 
-/** The options of `generate`, each with a value. */
 type Options = typeof DEFAULTS
 
-/** @returns a copy of the options */
 function resolve(options: unknown, model: LanguageModel): Options {
   // `checkOptions` refuses what is no plain object.
   const given = isPlainObject(options)
@@ -125,11 +122,7 @@ function resolve(options: unknown, model: LanguageModel): Options {
   return { ...checked, stopTokens: [...stopTokens], suppressTokens: [...suppressTokens] }
 }
 
-/**
- * Continues a text. All arguments are checked, and copied, before the first token is asked for.
- *
- * @returns a token at a time
- */
+/** Checks and copies all arguments at the call. Each token is computed when it is asked for. */
 export function generate(
   model: LanguageModel,
   ids: Indices,
@@ -149,10 +142,7 @@ export function generate(
   return tokensOf(model, indices, { ...given, maxNewTokens }, given.cache?.tokens)
 }
 
-/**
- * @param count of the tokens that are given
- * @returns the most tokens to write
- */
+/** @returns the most tokens to write after `count` */
 function checkRoom(
   { contextLength }: LanguageModel,
   count: number,
@@ -172,10 +162,7 @@ function checkRoom(
   throw fail('VALUE', 'maxNewTokens', `be at most ${most} without slidingWindow, as ${read}`, maxNewTokens)
 }
 
-/**
- * @param ids checked, as the options are
- * @param known what the cache had at the call
- */
+/** @param known the tokens that the cache had at the call */
 function* tokensOf(
   model: LanguageModel,
   ids: Int32Array,

@@ -47,20 +47,10 @@ const THREW = -100
 const PART_TIMEOUT = 5000 // ms that a worker's part may take, beyond 20 times the caller's own parts
 
 /**
- * A waiting thread spins for as long as it has just worked, at least 20 µs (SPINS checks) and at most 1 ms;
- * then it sleeps. The next event mostly comes soon, and waking up takes 10 µs: ReLU of 65,536 elements takes
- * 5 µs on two threads that spin and 11 µs on two that sleep.
- *
- * Linux may wake a worker on the core that woke it, at least in a virtual machine, and separates the two only
- * after both have worked for a while. FeedForward of 6 tokens after 30 ms of rest:
- *
- * | spins at most | first five calls | next five |
- * | --- | --- | --- |
- * | as long as it worked | 1.0 ms | 0.52 ms |
- * | 20 µs | 1.0 ms | 1.0 ms |
- * | 1 ms | 0.63 ms | 0.52 ms |
- *
- * Always spinning 1 ms is no option: with both threads on one core, a call of 15 µs may then take 960 µs.
+ * A waiting thread spins for as long as it has just worked, at least 20 µs (SPINS checks) and at most 1 ms; then it
+ * sleeps. The next event mostly comes soon, and waking up takes 10 µs. Linux may keep both threads on one core until
+ * both have worked for a while: with 20 µs alone it does, and FeedForward of 6 tokens takes 1 ms instead of 0.5.
+ * With 1 ms always, a call of 15 µs on one core may take 960 µs.
  */
 const SPINS = 4000
 const MAX_SPIN_TIME = 1 // ms
