@@ -6,6 +6,7 @@ import App from './App.svelte'
 import { messageOf } from './errors.ts'
 import { loadPackage } from './load.ts'
 import { Page } from './page.svelte.ts'
+import { rowsOf } from './rows.svelte.ts'
 import { sections } from './sections/index.ts'
 import { slices } from './sections/slices.ts'
 import { allDone } from './turns.ts'
@@ -21,8 +22,9 @@ function keep() {
 
 /** Not at the top level: the other sections import this file's parts, and would wait for it. */
 async function start(app: HTMLElement) {
+  const nextTask = () => new Promise((resolve) => setTimeout(resolve))
   await loadPackage()
-  await new Promise((resolve) => setTimeout(resolve)) // the rest is a task of its own
+  await nextTask()
   const query = new URLSearchParams(location.search)
   const page = new Page(slices, sections, query)
   const embed = query.get('embed')
@@ -30,6 +32,8 @@ async function start(app: HTMLElement) {
     const missing = `There is no section “${embed}” to embed; this is the whole page.`
     page.problem = [missing, page.problem].filter(Boolean).join(' ')
   }
+  void rowsOf(page).normalized // half of the work of the first figure
+  await nextTask()
   // The app replaces the still opening, which looks the same. Its figures begin with the still one's width: a
   // figure that has another width is drawn twice.
   const width = app.querySelector('.hero')?.clientWidth
