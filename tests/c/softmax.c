@@ -63,10 +63,24 @@ static void known_values(void)
     }
 }
 
+/* y · (dy - Σ dy·y), also where one y is near 1: there dx is the sum of the others as long as these are numbers. */
+static void infinite_gradients(void)
+{
+    static const float y[2] = {0.9f, 0.1f}, dy[2][2] = {{INFINITY, 1.0f}, {1.0f, INFINITY}};
+    static const float expected[2][2] = {{NAN, -INFINITY}, {-INFINITY, NAN}};
+    float *dx = output("dx", 2);
+    for (size_t k = 0; k < 2; k++) {
+        expect_status(gpt_softmax_backward(dx, dy[k], y, 1, 2, 0, 1), GPT_OK);
+        expect_same("dx", dx, expected[k], 2);
+    }
+}
+
 static void test_softmax(void)
 {
     promise("softmax's gradient is within 2e-5 of its largest terms, also where one y is near 1",
             saturated_rows);
+    promise("softmax's gradient of an infinite dy is NaN there and -infinity elsewhere, as in PyTorch",
+            infinite_gradients);
     promise("softmax of n equal values is 1/n, of -infinity 0, and of a row of -infinity NaN", known_values);
 }
 
