@@ -318,14 +318,13 @@ export function construct<T>(
   }
 }
 
-/** The classes that `nameMethods` has seen. */
-const seen: WeakSet<object> = new WeakSet()
-
 export type Method = (...args: never[]) => unknown
 
 /** A method of a class of ours; see `nameMethods`. */
 export const namedMethod = (key: string, method: Method): Method =>
   named((self) => `${self.constructor.name}.${key}`, method)
+
+const seen: WeakSet<object> = new WeakSet()
 
 /**
  * Lets the errors of the methods of a class of ours begin with the name of the class, of the user's where it

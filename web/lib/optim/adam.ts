@@ -3,10 +3,8 @@ import type { All, GivenGroup } from './groups.ts'
 import { checkArray, checkInteger, checkNonNegative, checkNumber, describe } from '../check.ts'
 import { fail } from '../errors.ts'
 import { run } from '../runtime/runtime.ts'
+import { MAX_INTEGER } from '../tensor/shape.ts'
 import { type OptimizerState, type Schema, Optimizer, optionsOf } from './optimizer.ts'
-
-/** The tensor `step` is float32, as in PyTorch: it counts up to here. */
-const MAX_STEP = 2 ** 24
 
 export interface AdamOptions {
   /** learning rate, 1e-3 by default */
@@ -74,7 +72,7 @@ export class Adam extends Optimizer<All<AdamOptions>> {
 
   /** @internal */
   static override checkState(name: string, values: Float32Array): void {
-    if (name.endsWith('.step')) checkInteger(name, values[0], 0, MAX_STEP)
+    if (name.endsWith('.step')) checkInteger(name, values[0], 0, MAX_INTEGER) // a float32, as in PyTorch
     const negative = name.endsWith('.exp_avg_sq') ? values.find((v) => v < 0) : undefined
     if (negative !== undefined) throw fail('VALUE', name, 'have no negative element', negative)
   }

@@ -111,22 +111,20 @@ export class Memory {
     }
   }
 
-  /** A new view of the heap, valid until the next allocation. */
+  // New views of the heap. When it grows, they are detached, except in shared memory.
+
   floats(offset: number, length: number): Float32Array<ArrayBuffer> {
     return new Float32Array(this.checkLive().buffer, offset, length)
   }
 
-  /** A new view of the heap as bytes, valid until the next allocation. */
   bytes(offset: number, length: number): Uint8Array<ArrayBuffer> {
     return new Uint8Array(this.checkLive().buffer, offset, length)
   }
 
-  /** A new view of the heap as 32-bit integers. In shared memory it stays valid when the memory grows. */
   words(offset: number, length: number): Int32Array<ArrayBuffer> {
     return new Int32Array(this.checkLive().buffer, offset, length)
   }
 
-  /** A new view of the heap as float64. In shared memory it stays valid when the memory grows. */
   doubles(offset: number, length: number): Float64Array<ArrayBuffer> {
     return new Float64Array(this.checkLive().buffer, offset, length)
   }

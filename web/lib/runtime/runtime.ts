@@ -118,7 +118,6 @@ type Scratch = (exports: Functions, ...sizes: number[]) => number
 const attention: Scratch = (exports, _batch, tokens, _heads, size) =>
   exports.gpt_attention_scratch_size(tokens, size)
 
-/** The kernels that take scratch memory. */
 const SCRATCH_SIZES: { readonly [name in keyof Functions]?: Scratch } = {
   gpt_linear_forward: (exports, rows, inputs) => exports.gpt_linear_scratch_size(rows, inputs),
   gpt_linear_backward: (exports, rows, _inputs, outputs) =>

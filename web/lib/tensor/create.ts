@@ -22,7 +22,6 @@ export const manualSeed = /* @__PURE__ */ named('manualSeed', (n: number): void 
   random.seed(n)
 })
 
-/** The function of a shape; `write` writes the elements. */
 function ofShape(name: string, write: (tensor: Tensor) => void): (shape: readonly number[]) => Tensor {
   const make = (shape: readonly number[]) => {
     const tensor = Tensor.empty(checkShape(shape))

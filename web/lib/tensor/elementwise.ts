@@ -14,17 +14,16 @@ export type Unary = (x: Tensor) => Tensor
  * How dx is computed from dy, for y = f(x): with x, with y, or by a kernel `(dx, dy, x, n, ...scalars)`.
  * Whichever of x and y it needs is kept until `backward`.
  */
-type Gradient =
+type Gradient = (
   | { fromX: (dy: Tensor, x: Tensor) => Tensor }
   | { fromY: (dy: Tensor, y: Tensor) => Tensor }
   | { kernel: FunctionName }
-
-/** Nanoseconds an element on one thread, roughly: 1 by default. They decide whether threads share a call. */
-interface Cost {
+) & {
+  /** nanoseconds an element on one thread, roughly: 1 by default. They decide whether threads share a call */
   cost?: number
 }
 
-export const unary = (kernel: FunctionName, gradient: Gradient & Cost, ...scalars: number[]): Unary =>
+export const unary = (kernel: FunctionName, gradient: Gradient, ...scalars: number[]): Unary =>
   operation((x: Tensor) => map(x, kernel, gradient, ...scalars))
 
 /**
@@ -32,12 +31,7 @@ export const unary = (kernel: FunctionName, gradient: Gradient & Cost, ...scalar
  *
  * @param kernel `(y, x, n, ...scalars)`
  */
-export function map(
-  x: Tensor,
-  kernel: FunctionName,
-  gradient: Gradient & Cost,
-  ...scalars: number[]
-): Tensor {
+export function map(x: Tensor, kernel: FunctionName, gradient: Gradient, ...scalars: number[]): Tensor {
   const cost = x.size * (gradient.cost ?? 1)
   const y = Tensor.empty(x.shape)
   run(kernel, [y, x, x.size, ...scalars], cost)

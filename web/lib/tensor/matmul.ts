@@ -68,37 +68,36 @@ function products(a: Tensor, b: Tensor): Tensor {
   return recordKernel(y, {
     inputs: [a, b],
     saved: [a, b],
-    backward: (dy, da, db) =>
-      temporary(() => {
-        // Where an operand is repeated, the gradients of its uses are added up.
-        const part = (gradient: Tensor | null, operand: number, size: number) => {
-          if (gradient === null || axes.every(({ steps }) => steps[operand] !== 0)) return null
-          gradient.data.fill(0)
-          return Tensor.empty([size])
-        }
-        const [partA, partB] = [part(da, 0, each * inner), part(db, 1, inner * cols)]
-        const add = (gradient: Tensor | null, begin: number, one: Tensor | null) => {
-          if (gradient === null || one === null) return
-          const sum = gradient.pointerTo(begin)
-          run('gpt_add', [sum, sum, one, 1, one.size, 0, 1, 0, 1])
-        }
-        eachIndex(axes, 2, (i, [ia, ib]) => {
-          const [beginA, beginB] = [ia * rows * inner, ib * inner * cols]
-          run('gpt_conv1d_backward', [
-            partA ?? (da && da.pointerTo(beginA)),
-            partB ?? (db && db.pointerTo(beginB)),
-            null,
-            SCRATCH,
-            dy.pointerTo(i * each * cols),
-            a.pointerTo(beginA),
-            b.pointerTo(beginB),
-            each,
-            inner,
-            cols,
-          ])
-          add(da, beginA, partA)
-          add(db, beginB, partB)
-        })
-      }),
+    backward: (dy, da, db) => {
+      // Where an operand is repeated, the gradients of its uses are added up.
+      const part = (gradient: Tensor | null, operand: number, size: number) => {
+        if (gradient === null || axes.every(({ steps }) => steps[operand] !== 0)) return null
+        gradient.data.fill(0)
+        return Tensor.empty([size])
+      }
+      const [partA, partB] = [part(da, 0, each * inner), part(db, 1, inner * cols)]
+      const add = (gradient: Tensor | null, begin: number, one: Tensor | null) => {
+        if (gradient === null || one === null) return
+        const sum = gradient.pointerTo(begin)
+        run('gpt_add', [sum, sum, one, 1, one.size, 0, 1, 0, 1])
+      }
+      eachIndex(axes, 2, (i, [ia, ib]) => {
+        const [beginA, beginB] = [ia * rows * inner, ib * inner * cols]
+        run('gpt_conv1d_backward', [
+          partA ?? (da && da.pointerTo(beginA)),
+          partB ?? (db && db.pointerTo(beginB)),
+          null,
+          SCRATCH,
+          dy.pointerTo(i * each * cols),
+          a.pointerTo(beginA),
+          b.pointerTo(beginB),
+          each,
+          inner,
+          cols,
+        ])
+        add(da, beginA, partA)
+        add(db, beginB, partB)
+      })
+    },
   })
 }

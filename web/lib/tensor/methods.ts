@@ -14,7 +14,6 @@ type Method<F> = F extends {
     ? (...rest: A) => R
     : never
 
-/** Every operation as a method. */
 type Methods = { [Name in keyof typeof operations]: Method<(typeof operations)[Name]> }
 
 /** @internal web/types.js writes each method into the package's types. */

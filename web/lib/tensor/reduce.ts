@@ -248,7 +248,6 @@ function extreme(which: Extreme, x: Tensor, options?: AxisReduction): Tensor | E
   return { values: pick(x, along.axes[0] ?? 0, indices.data.slice(), along.kept, along.shape), indices }
 }
 
-/** The gradient is divided equally among all elements that equal the one at the index, as in PyTorch. */
 function extremeOfAll(x: Tensor, index: number): Tensor {
   const value = x.data[index]
   const { shape } = x
@@ -262,7 +261,6 @@ function extremeOfAll(x: Tensor, index: number): Tensor {
   return record(Tensor.full([], value), [x], backward, [x])
 }
 
-/** Without options a number. */
 function argExtreme(which: Extreme, x: Tensor, options?: AxisReduction): Tensor | number {
   const along = checkOne(x, options)
   return options === undefined ? indicesOf(which, x, along)[0] : indexTensor(which, x, along)

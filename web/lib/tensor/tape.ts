@@ -48,7 +48,6 @@ export class Step {
   /** Whether the step owns its output, which `gradients` reads and nobody else has any more. */
   #ownsOutput = false
 
-  /** @param saved the tensors that `gradients` reads */
   constructor(
     output: Tensor,
     inputs: readonly (Tensor | null)[],
@@ -108,7 +107,6 @@ export class Step {
     return this.#ownsOutput
   }
 
-  /** Lets go of everything, so that the memory can be freed. */
   release(): void {
     waiting.push(this)
     if (isReleasing) return
@@ -221,11 +219,9 @@ export interface BackwardOptions {
 }
 
 /**
- * Computes the gradient of a tensor with respect to every leaf that it was computed from, and adds it to the
- * leaf's `.grad`.
+ * See `Tensor.backward`.
  *
  * @param gradient the gradient of the root; null for 1
- * @throws {GptLayersError} VALUE where an earlier backward has freed the graph; what the steps throw
  */
 export function backward(root: Tensor, gradient: Tensor | null, retainGraph: boolean): void {
   const steps = stepsBefore(root.step)

@@ -151,12 +151,7 @@ export class Tensor {
     return this.#int8Weight
   }
 
-  /**
-   * Frees this weight, in whose place comes another.
-   *
-   * @internal
-   * @param int8Weight belongs to this tensor from here on
-   */
+  /** Frees the float32 values. The int8 weight, which takes their place, belongs to this tensor. @internal */
   becomeInt8(int8Weight: Int8Weight): void {
     this.#free()
     this.#int8Weight = int8Weight

@@ -35,17 +35,16 @@ function extreme(kernel: 'gpt_maximum' | 'gpt_minimum', x: Tensor, y: unknown): 
   const b = operand('y', y)
   const result = elementwise(kernel, [x, b], broadcast(x.shape, shapeOf(b), 'y'))
   const inputs = [x, typeof b === 'number' ? null : b]
-  const gradients = (dy: Tensor, wanted: readonly boolean[]) =>
-    temporary(() => {
-      const half = chosen(dy.shape, elementwise('gpt_eq', [x, b], dy.shape), dy.mul(0.5), dy)
-      return inputs.map((input, i) => {
-        if (input === null || !wanted[i]) return null
-        // 0 where the other one is the result
-        const isLess = kernel === 'gpt_maximum' ? i === 0 : i === 1
-        const loses = elementwise('gpt_lt', isLess ? [x, b] : [b, x], dy.shape)
-        return sumTo(chosen(dy.shape, loses, 0, half), input.shape)
-      })
+  const gradients = (dy: Tensor, wanted: readonly boolean[]) => {
+    const half = chosen(dy.shape, elementwise('gpt_eq', [x, b], dy.shape), dy.mul(0.5), dy)
+    return inputs.map((input, i) => {
+      if (input === null || !wanted[i]) return null
+      // 0 where the other one is the result
+      const isLess = kernel === 'gpt_maximum' ? i === 0 : i === 1
+      const loses = elementwise('gpt_lt', isLess ? [x, b] : [b, x], dy.shape)
+      return sumTo(chosen(dy.shape, loses, 0, half), input.shape)
     })
+  }
   const kept = inputs.filter((input) => input !== null)
   return record(result, inputs, gradients, kept)
 }
