@@ -5,7 +5,7 @@ import { checkOptions, construct, number } from '../check.ts'
 import { checkTensor } from '../tensor/check.ts'
 import { type GELUOptions, GELU_OPTIONS, geluOf } from '../tensor/gelu.ts'
 import { computeOf } from '../tensor/operation.ts'
-import { relu, sigmoid, silu } from '../tensor/ops.ts'
+import { relu, sigmoid, silu } from '../tensor/operations.ts'
 import { type SoftmaxOptions, softmax } from '../tensor/softmax.ts'
 import { Module } from './module.ts'
 

@@ -1,4 +1,4 @@
-// How operations on each element are computed, and their gradients; ops.ts has the operations.
+// How operations on each element are computed, and their gradients; operations.ts has the operations.
 
 import type { Memory } from '../runtime/memory.ts'
 import { type FunctionName, heap, run } from '../runtime/runtime.ts'

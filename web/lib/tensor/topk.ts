@@ -1,8 +1,8 @@
 import { checkInteger, checkOptions } from '../check.ts'
 import { operation } from './operation.ts'
-import { pick } from './pick.ts'
 import type { Extremes } from './reduce.ts'
 import { axisOf, checkAxis, checkIndexed, rowBegin } from './shape.ts'
+import { pick } from './slice.ts'
 import { Tensor } from './tensor.ts'
 
 export interface TopkOptions {
