@@ -57,8 +57,24 @@ const slide = () => {
     one.checkVisibility({ visibilityProperty: true }),
   )
   const { show, size } = document.documentElement.dataset
-  const boxes = [...sections[0].children].map((one) => one.getBoundingClientRect())
+  const boxes = [...sections[0].children]
+    .map((one) => one.getBoundingClientRect())
+    .filter(({ height }) => height)
+  const texts = [...sections[0].querySelectorAll('svg text')].map((one) => ({
+    said: one.textContent,
+    box: one.getBoundingClientRect(),
+  }))
   return {
+    /** Pixels between one part and the next. */
+    gaps: boxes.slice(1).map(({ top }, i) => top - boxes[i].bottom),
+    /** Texts of the figure that lie on one another. */
+    crossed: texts.flatMap(({ said, box: { left, right, top, bottom } }, i) =>
+      texts
+        .slice(i + 1)
+        .filter(({ box }) => Math.min(right, box.right) - Math.max(left, box.left) > 2)
+        .filter(({ box }) => Math.min(bottom, box.bottom) - Math.max(top, box.top) > box.height / 2)
+        .map((other) => `${said} and ${other.said}`),
+    ),
     shown: sections.map(({ id }) => id).join(),
     sentence: sections[0].querySelector('.slide')?.textContent ?? '',
     keys: document.querySelector('.keys')?.textContent?.trim() ?? '',
@@ -87,8 +103,10 @@ test('the presenting mode shows one figure at a time, as large as the window: ke
       const { shown, tall, wide } = await page.evaluate(slide)
       return shown === id && tall <= 1 && (filled(tall) || filled(wide))
     }, `the slide of ${id} does not fill the window`)
-    const { sentence, show, size } = await page.evaluate(slide)
+    const { sentence, show, size, gaps, crossed } = await page.evaluate(slide)
     assert.deepEqual([show, size], ['figure', 'large'])
+    assert.ok(Math.max(...gaps) < 60, `${id}: ${gaps}`)
+    assert.deepEqual(crossed, [], id)
     if (id !== ids[0]) assert.ok(sentence.endsWith('.'), `${id}: ${sentence}`)
   }
   assert.match((await page.evaluate(slide)).keys, /^← → step .* Esc ends\.$/)

@@ -70,7 +70,7 @@ test('printed from the browser’s own menu, every section is there, on 8 pages,
       if (!to) throw new Error(`there is no ${id}`)
       to.id = id
       const link = Object.assign(document.createElement('a'), { href: `#${id}`, textContent: id })
-      document.querySelector('footer')?.append(link)
+      document.querySelector('main')?.append(link)
     }
     addEventListener('beforeprint', () => {
       for (const section of document.querySelectorAll('.section')) {

@@ -24,9 +24,7 @@ export interface Row {
    * Written at the row's end. The mean is a tick; one standard deviation to either side is a bar under the
    * dots.
    */
-  stats?: { mean: number; variance: number }
-  /** Shows tick and bar of `stats`, without the text. */
-  quietStats?: boolean
+  stats?: { mean: number; variance?: number }
   /** Draws lines from the dots of the row above to the same dots in this row. */
   threads?: boolean
   /**
@@ -103,14 +101,13 @@ export function leaving(x: Scale, value: number, y: number, gap = 0): string {
 }
 
 export const hasText = ({ label, note }: Row) => Boolean(label || note)
-export const hasSummary = ({ stats, quietStats }: Row) => Boolean(stats && !quietStats)
 
 /** The label above a row of a narrow figure, and the statistics on the right of it. */
 export const labelOf = ({ label, note }: Row) => [label, note].filter(Boolean).join(', ')
-export const summaryOf = ({ stats, quietStats, digits = 2 }: Row) =>
-  stats && !quietStats
-    ? `mean ${cellText(stats.mean, digits)} · variance ${cellText(stats.variance, digits)}`
-    : ''
+export const summaryOf = ({ stats, digits = 2 }: Row) =>
+  Object.entries(stats ?? {})
+    .map(([name, value]) => `${name} ${cellText(value, digits)}`)
+    .join(' · ')
 
 /**
  * Whether a dot is lit.
