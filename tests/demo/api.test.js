@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import * as gpt from 'gpt-layers'
 import { open, test as browserTest, useSite } from './browser.js'
 
 const site = useSite()
@@ -29,6 +30,15 @@ test('each name of the public API has its page, and nothing else has', () => {
       name,
     )
   }
+})
+
+test('each layer stands under “Layers”, and no class of another kind', () => {
+  const index = pages.find(({ name }) => name === 'index.html')?.html ?? ''
+  const [list = ''] = /<h2[^>]* id="layers">.*?<h2/s.exec(index) ?? []
+  const found = [...list.matchAll(/href="classes\/(\w+)\.html"/g)].map(([, name]) => name)
+  const isLayer = (/** @type {any} */ value) => value === gpt.Module || value?.prototype instanceof gpt.Module
+  const layers = Object.entries(gpt).flatMap(([name, value]) => (isLayer(value) ? [name] : []))
+  assert.deepEqual(found.sort(), layers.sort())
 })
 
 test('each type that a public signature names is documented', () => {

@@ -43,18 +43,24 @@ const CATEGORIES = {
     ...['tensor', 'where', 'zeros', 'zerosLike'],
   ],
   Layers: [
-    ...['Module', 'dropout', 'embedding', 'init', 'layerNorm', 'linear', 'rmsNorm'],
+    // Affine and Norm are not exported: bases of Linear and of LayerNorm.
+    ...['Module', 'Affine', 'Norm', 'dropout', 'embedding', 'init', 'layerNorm', 'linear', 'rmsNorm'],
     'scaledDotProductAttention',
   ],
   Training: ['Optimizer', 'clipGradNorm', 'crossEntropy', 'mse', 'noGrad', 'parameter', 'record'],
   Files: ['loadSafetensors', 'loadTorch', 'saveSafetensors'],
 }
 
-/** @param {DeclarationReflection} reflection @returns its base class, if it has one */
-function baseOf({ extendedTypes }) {
-  const [base] = extendedTypes ?? []
-  const target = base instanceof ReferenceType ? base.reflection : undefined
-  return target instanceof DeclarationReflection ? target : undefined
+/**
+ * The names of a class and of its bases. The last may be a class that is not exported.
+ *
+ * @param {DeclarationReflection} reflection @returns {string[]}
+ */
+function lineageOf({ name, extendedTypes }) {
+  const base = extendedTypes?.[0]
+  if (!(base instanceof ReferenceType)) return [name]
+  const { reflection } = base
+  return [name, ...(reflection instanceof DeclarationReflection ? lineageOf(reflection) : [base.name])]
 }
 
 /** @param {ProjectReflection} project */
@@ -63,13 +69,9 @@ function categorize(project) {
   const methods = tensor?.children?.map(({ name }) => name).filter((name) => name !== 'dispose')
   const categories = { [OPERATIONS]: methods ?? [], ...CATEGORIES }
   for (const reflection of project.children ?? []) {
-    /** @type {string[]} */
-    const bases = []
-    /** @type {DeclarationReflection | undefined} */
-    let base = reflection
-    for (; base; base = baseOf(base)) bases.push(base.name)
+    const lineage = lineageOf(reflection)
     const [text = 'The package'] =
-      Object.entries(categories).find(([, names]) => names.some((name) => bases.includes(name))) ?? []
+      Object.entries(categories).find(([, names]) => names.some((name) => lineage.includes(name))) ?? []
     for (const documented of reflection.signatures ?? [reflection]) {
       documented.comment ??= new Comment()
       documented.comment.blockTags.push(new CommentTag('@category', [{ kind: 'text', text }]))
