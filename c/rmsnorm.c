@@ -51,7 +51,7 @@ int gpt_rmsnorm_forward(float *y, float *rstd, const float *x, const float *scal
         }
         const float s = (float)(1.0 / sqrt(mean_square + (double)eps));
         const v128_t s4 = wasm_f32x4_splat(s);
-        size_t c = 0;
+        size_t c = 0; /* not GPT_MAP, whose tail takes 1.6 times as long for rows of 5 columns */
         for (; c + 4 <= cols; c += 4)
             wasm_v128_store(y_r + c, wasm_f32x4_mul(wasm_f32x4_mul(wasm_v128_load(x_r + c), s4),
                                                     wasm_v128_load(scale + c)));

@@ -77,7 +77,6 @@ export function load(...args: [LoadOptions?]): Promise<void> {
   return start(args, (build, threads) => compileBuild(chooseBuild(build) + (threads ? '-threads' : '')))
 }
 
-/** The options of `load`, checked. */
 type Checked = Required<Pick<LoadOptions, 'threads'>> & Omit<LoadOptions, 'threads'>
 
 /** What `load` has been asked for; null before the first call, and after `dispose`. */

@@ -4,6 +4,7 @@ import type { Matrices } from './matrix.ts'
 import type { Tensor } from '../tensor/tensor.ts'
 import { shortName } from '../check.ts'
 import { fail } from '../errors.ts'
+import { isFloat } from './dtypes.ts'
 import { type Row, type FileTensor, type TensorInfo, listed, NORMS, SCALE, withoutWrappers } from './names.ts'
 
 /** `saveSafetensors` with `names: 'gpt2'` or `'book'` writes the first of theirs for ours. */
@@ -47,7 +48,6 @@ const ROWS: Readonly<Record<'gpt2' | 'book' | 'others', readonly Row[]>> = {
   ],
 }
 
-/** All rows. */
 const allRows = (): Row[] => Object.values(ROWS).flat()
 
 export const TOKENS = 'tok_emb.weight'
@@ -151,7 +151,7 @@ export function dropBatch(name: string, info: TensorInfo): void {
 
 /** Refuses a weight of integers without scales: it would be about 100 times too large. Buffers may be integers. */
 function checkFloats({ name, dtype }: TensorInfo, { isParameter }: Tensor): void {
-  if (dtype.includes('F') || (dtype !== 'I8' && !isParameter)) return
+  if (isFloat(dtype) || (dtype !== 'I8' && !isParameter)) return
   const short = shortName(name)
   const expected = `have floats, or be a weight with scales in ${short}${SCALE}`
   throw fail('UNSUPPORTED', short, expected, dtype)

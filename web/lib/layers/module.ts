@@ -476,7 +476,6 @@ const tensorsIn = (root: Module): [Path, Tensor][] =>
       ),
   )
 
-/** A layer and every layer inside, each under the first of its paths. */
 const namedModules = (root: Module): [string, Module][] =>
   firstNames(modulesIn(root).map(([path, module]) => [nameOf(path), module]))
 

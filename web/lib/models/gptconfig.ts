@@ -69,7 +69,7 @@ interface Given {
  * @throws {GptLayersError} VALUE for what changes numbers and that we cannot compute, for two values of one
  *   thing, and for unknown names
  */
-export function readConfig(what: string, config: object): Given {
+function readConfig(what: string, config: object): Given {
   const entries = Object.entries(checkObject(what, config))
   const isForeign = entries.some(([name]) => Object.hasOwn(OTHER_NAMES, name) || name === 'model_type')
   const values: Record<string, unknown> = {}

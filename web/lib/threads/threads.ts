@@ -49,7 +49,6 @@ interface Instance {
 }
 
 interface Starter {
-  /** for messages */
   name: string
   create: () => AnyWorker
 }
