@@ -11,9 +11,11 @@
 // over all uses of that output, and computes the gradients of its inputs. Then the step lets go of its tensors,
 // unless the graph is retained. runtime/scope.ts says who owns a tensor.
 
+import { checkOptions, isPlainObject } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { run } from '../runtime/runtime.ts'
 import { makerLetsGo, temporary, withoutScope } from '../runtime/scope.ts'
+import { checkTensorOf } from './check.ts'
 import { Tensor } from './tensor.ts'
 
 /**
@@ -218,12 +220,21 @@ export interface BackwardOptions {
   retainGraph?: boolean
 }
 
-/**
- * See `Tensor.backward`.
- *
- * @param gradient the gradient of the root; null for 1
- */
-export function backward(root: Tensor, gradient: Tensor | null, retainGraph: boolean): void {
+/** See `Tensor.backward`. */
+export function backward(root: Tensor, first: unknown, second?: BackwardOptions): void {
+  const isOptions = second === undefined && isPlainObject(first)
+  const { retainGraph } = checkOptions(isOptions ? first : second, { retainGraph: false })
+  Tensor.live(root)
+  const { shape, size, requiresGrad } = root
+  if (!requiresGrad) {
+    const expected = 'require a gradient: be a parameter, or computed from one outside of noGrad'
+    throw fail('VALUE', 'the tensor', expected)
+  }
+  const gradient = isOptions || first === undefined ? null : checkTensorOf('gradient', first, shape)
+  if (gradient === null && size !== 1) {
+    const expected = `be given for a tensor of ${size} numbers, of shape [${shape.join(', ')}]`
+    throw fail('SHAPE', 'gradient', expected, 'none')
+  }
   const steps = stepsBefore(root.step)
   const sums: Sums = new Map()
   for (const step of steps) step.hold()
@@ -231,7 +242,7 @@ export function backward(root: Tensor, gradient: Tensor | null, retainGraph: boo
     // A gradient belongs to who receives it, and to no scope.
     withoutScope(() =>
       withoutTape(() => {
-        const first = gradient === null ? Tensor.full(root.shape, 1) : unchanging(gradient, steps)
+        const first = gradient === null ? Tensor.full(shape, 1) : unchanging(gradient, steps)
         give(root.step ?? root, first, sums)
         for (const step of steps) {
           const dy = sums.get(step)

@@ -1,11 +1,11 @@
 import type { Storage } from '../runtime/memory.ts'
 import type { Disposes } from '../typed.ts'
 import type { Int8Weight } from './int8weight.ts'
-import { checkBoolean, checkOptions, integer, isPlainObject } from '../check.ts'
+import { checkBoolean, checkOptions, integer } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { type Pointer, heap } from '../runtime/runtime.ts'
 import { giveToScope } from '../runtime/scope.ts'
-import { checkTensor, checkTensorOf } from './check.ts'
+import { checkTensor } from './check.ts'
 import { Compared, hashOfFloats, withoutValues } from './compared.ts'
 import { type NestedArray, nest } from './nested.ts'
 import { type PrintOptions, formatTensor } from './print.ts'
@@ -233,20 +233,7 @@ export class Tensor {
   backward(options?: BackwardOptions): void
   backward(gradient?: Tensor, options?: BackwardOptions): void
   backward(first?: unknown, second?: BackwardOptions): void {
-    const isOptions = second === undefined && isPlainObject(first)
-    const gradient = isOptions ? undefined : first
-    const { retainGraph } = checkOptions(isOptions ? first : second, { retainGraph: false })
-    Tensor.live(this)
-    if (!this.#requiresGrad) {
-      const expected = 'require a gradient: be a parameter, or computed from one outside of noGrad'
-      throw fail('VALUE', 'the tensor', expected)
-    }
-    if (gradient === undefined && this.#size !== 1) {
-      const expected = `given for a tensor of ${this.#size} numbers, of shape [${this.#shape.join(', ')}]`
-      throw fail('SHAPE', 'gradient', `be ${expected}`, 'none')
-    }
-    const given = gradient === undefined ? null : checkTensorOf('gradient', gradient, this.#shape)
-    backward(this, given, retainGraph)
+    backward(this, first, second)
   }
 
   /** The step of the tape that made this tensor; null for a leaf. @internal */
