@@ -191,12 +191,12 @@ export function run(kernel: FunctionName, args: readonly Argument[], nanoseconds
 }
 
 /**
- * Calls a kernel that judges values, in one piece.
+ * As `run`, in one piece, for a kernel that may refuse values.
  *
  * @returns false where the kernel refuses a value
  * @throws {GptLayersError} INTERNAL where it refuses its arguments otherwise
  */
-export function accepts(kernel: FunctionName, args: readonly (Pointer | number)[]): boolean {
+export function tryRun(kernel: FunctionName, args: readonly (Pointer | number)[]): boolean {
   heap()
   const call: Kernel = exports[kernel]
   const status = call(...args.map(toNumber))

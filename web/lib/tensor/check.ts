@@ -8,7 +8,7 @@ import { Tensor } from './tensor.ts'
 /** @param expected in words: `a Tensor or a number` */
 export function checkTensor(name: string, value: unknown, expected: string = 'a Tensor'): Tensor {
   if (!(value instanceof Tensor)) throw fail('TYPE', name, `be ${expected}`, describe(value))
-  if (value.disposed) throw fail('DISPOSED', name, 'be a live Tensor', value.fate)
+  if (value.disposed) throw fail('DISPOSED', name, 'be a live Tensor', value.whyNotLive)
   return value
 }
 

@@ -2,7 +2,7 @@ import type { Storage } from '../runtime/memory.ts'
 import type { Disposes } from '../typed.ts'
 import { nameMethods } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
-import { type Pointer, accepts, exports, heap, int8Kernel, run } from '../runtime/runtime.ts'
+import { type Pointer, exports, heap, int8Kernel, run, tryRun } from '../runtime/runtime.ts'
 import { Compared, hashOf, withoutValues } from './compared.ts'
 import { checkElements, checkSameShape } from './shape.ts'
 import { Tensor } from './tensor.ts'
@@ -205,7 +205,7 @@ export class Int8Weight {
     const sizes = transposed
       ? [outputs, inputs, this.groupSize, first, count, 1, outputs]
       : [count, inputs, this.groupSize, 0, inputs, inputs, 1]
-    return accepts('gpt_int8_quantize', [this.#from(transposed ? 0 : first), rows, ...sizes, isByDot()])
+    return tryRun('gpt_int8_quantize', [this.#from(transposed ? 0 : first), rows, ...sizes, isByDot()])
   }
 
   /**

@@ -411,7 +411,7 @@ export class Tensor {
   /** @internal @throws {GptLayersError} DISPOSED where the tensor is not live */
   static live(tensor: Tensor): Storage {
     if (tensor.#storage === null || tensor.#storage.memory.disposed) {
-      throw fail('DISPOSED', 'the tensor', 'be live', tensor.fate)
+      throw fail('DISPOSED', 'the tensor', 'be live', tensor.whyNotLive)
     }
     return tensor.#storage
   }
@@ -451,7 +451,7 @@ export class Tensor {
   }
 
   /** Why the tensor has no memory, for an error. @internal */
-  get fate(): string {
+  get whyNotLive(): string {
     if (this.#isMeta) return 'one that has no values before the file is read'
     return this.#int8Weight ? 'one that quantize has made int8: see int8Weight' : 'one that was disposed'
   }
