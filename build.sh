@@ -55,8 +55,8 @@ Environment variables:
   CHROMIUM_BROWSER
              the Chromium of the test that needs a whole one. Otherwise it is chromium or google-chrome
   FIREFOX    Firefox, if it is not on the PATH as firefox-esr or firefox
-  CC         the native compiler for the tests. Otherwise it is clang-19 where that has its sanitizers, or gcc
-  CLANG      the clang of the fuzzer and of the coverage, clang-19 or clang by default
+  CC         the native compiler for the tests. Otherwise it is CLANG where that has its sanitizers, or gcc
+  CLANG      the clang of the native tests, the fuzzer and the coverage, clang-19 or clang by default
   GPT_LAYERS_SITE
              the page's future address, such as https://example.com/gpt-layers/, for previews of links and
              for search engines. Without it the page names no address
