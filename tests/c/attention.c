@@ -81,6 +81,11 @@ static void huge_scores(void)
                    (double)y[i]);
         end_case();
     }
+    static const float lone[3] = {1e19f, -1e19f, 5.0f};
+    in_case("one score of -1e38");
+    float *y = output("y", 1), *scratch = output("scratch", gpt_attention_scratch_size(1, 1));
+    expect_status(gpt_attention_forward(y, NULL, NULL, scratch, lone, 1, 1, 1, 1, 0, 0.0f, 0, 1), GPT_OK);
+    expect_within("y", 0, (double)y[0], 5.0, 0.0);
 }
 
 /* Large scores that float32 holds exactly: q = base, k[j] = 1 - c[j] / base, score[j] = base - c[j]. */

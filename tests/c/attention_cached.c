@@ -202,10 +202,11 @@ static void truncates(void)
         }
 }
 
-/* Two tokens of size 1. The second one's scores are ±1e38: softmax takes the larger alone. */
+/* Two tokens of size 1. The first one's score is -1e38, the second one's are ±1e38: softmax takes the larger
+ * alone. */
 static void huge_scores(void)
 {
-    static const float first[3] = {1.0f, -1e19f, 5.0f}, second[3] = {1e19f, 1e19f, 7.0f};
+    static const float first[3] = {1e19f, -1e19f, 5.0f}, second[3] = {1e19f, 1e19f, 7.0f};
     const shape s = {1, 1, 0, 2, 1, 1}, next = {1, 1, 1, 2, 1, 1};
     float *keys = output("keys", cache_floats(s)), *values = output("values", cache_floats(s));
     float *y = output("y", 1), *scratch = scratch_of(next);

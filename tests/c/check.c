@@ -301,6 +301,13 @@ void expect_same(const char *name, const float *got, const float *expected, size
     }
 }
 
+void expect_hash(const float *values, size_t n, uint32_t expected)
+{
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < n; i++) hash = (hash ^ bits_of(values[i])) * 16777619u;
+    expect(hash == expected, "the hash is 0x%08x", (unsigned)hash);
+}
+
 /* splitmix64: Steele, Lea, Flood 2014, doi:10.1145/2714064.2660195 */
 static uint64_t random_u64(void)
 {

@@ -100,6 +100,9 @@ void expect_close(const char *name, const float *got, const float *expected, siz
 /* n values with the same bits. Every NaN equals every NaN. */
 void expect_same(const char *name, const float *got, const float *expected, size_t n);
 
+/* The hash of the n values' bits, FNV-1a (Fowler, Noll, Vo), which every build and machine should compute. */
+void expect_hash(const float *values, size_t n, uint32_t expected);
+
 /* The first failure since the last promise began; NULL if there is none. For programs without promises. */
 const char *failure(void);
 

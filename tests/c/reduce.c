@@ -86,6 +86,22 @@ static void known_sums(void)
     end_case();
 }
 
+/* Up to 7 elements are added in PyTorch's order, in which 1e8 takes each 3 before -1e8 comes. */
+static void short_sums_have_the_order_of_pytorch(void)
+{
+    static const float x[8] = {1e8f, 0.0f, 0.0f, -1e8f, 3.0f, 3.0f, 3.0f, 0.0f};
+    for (size_t n = 5; n <= 8; n++) {
+        const float sum = n < 8 ? 0.0f : 9.0f, mean = sum / 8.0f;
+        float *y = output("y", 2);
+        expect_status(gpt_sum(y, x, 1, n), GPT_OK);
+        expect_status(gpt_mean(y + 1, x, 1, n), GPT_OK);
+        in_case("%zu elements", n);
+        expect_same("sum", y, &sum, 1);
+        expect_same("mean", y + 1, &mean, 1);
+        end_case();
+    }
+}
+
 static void sum_of_many_equals(void)
 {
     enum { N = 262144 };
@@ -130,6 +146,8 @@ static void test_reduce(void)
     promise("mean of infinity and -infinity is NaN", opposite_infinities_are_nan);
     promise("mean and var are NaN if the divisor is 0", divisor_0_is_nan);
     promise("sum of 1, 2, 3 is 6", known_sums);
+    promise("sum and mean of 5, 6 and 7 elements add in PyTorch's order, of 8 in float64",
+            short_sums_have_the_order_of_pytorch);
     promise("sum of 262,144 equal elements is within 1e-6 of float64", sum_of_many_equals);
     promise("sum of no elements is 0", sum_of_nothing_is_0);
     promise("max is the largest element: the first of equal ones, and NaN before all others", known_maxima);
