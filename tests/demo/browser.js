@@ -3,6 +3,7 @@
 // No test depends on the machine's speed. A test waits for a condition, at most PATIENCE long, and never for
 // a while. Frames come from here, too: see sendFrames.
 
+/** @import { AxeResults } from 'axe-core' */
 /** @import { Browser, CDPSession, ElementHandle, KeyInput, Page } from 'puppeteer-core' */
 
 import assert from 'node:assert/strict'
@@ -10,6 +11,7 @@ import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, get as httpGet } from 'node:http'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as runner from 'node:test'
@@ -781,6 +783,36 @@ export const overflow = (page) =>
     const left = Math.min(...seen.map((one) => one.getBoundingClientRect().left))
     return Math.max(document.documentElement.scrollWidth - innerWidth, -left)
   })
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** Every violation of any of axe's rules. @param {Page} page @returns {Promise<string[]>} rule and element */
+export async function findings(page) {
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe)
+  const { violations } = /** @type {AxeResults} */ (
+    await page.evaluate("axe.run({ resultTypes: ['violations'] })")
+  )
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`),
+  )
+}
+
+/** Takes the network away from a page and from its service worker. @param {Page} page */
+export async function goOffline(page) {
+  await page.setOfflineMode(true)
+  const isServiceWorker = (/** @type {import('puppeteer-core').Target} */ one) =>
+    one.type() === 'service_worker'
+  const target = await page.browserContext().waitForTarget(isServiceWorker, { timeout: PATIENCE })
+  const worker = await target.worker()
+  assert.ok(worker)
+  await worker.client.send('Network.enable')
+  await worker.client.send('Network.emulateNetworkConditions', {
+    offline: true,
+    latency: 0,
+    downloadThroughput: -1,
+    uploadThroughput: -1,
+  })
+}
 
 /** Opens the tables from which the rows of "How it is computed" come: fields to change. @param {Page} page */
 export async function openLayer(page) {

@@ -1,13 +1,10 @@
 // What every section promises, at every screen. A page is opened once, and asked all that one load can
 // answer. The list of sections is read from the page.
 
-/** @import { AxeResults } from 'axe-core' */
 /** @import { Browser, Page } from 'puppeteer-core' */
 /** @import { Opened, OpenOptions } from './browser.js' */
 
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { after, before, describe, test } from 'node:test'
 import { all } from '../all.js'
 import {
@@ -15,6 +12,7 @@ import {
   click,
   closeBrowsers,
   drawn,
+  findings,
   get,
   hold,
   launch,
@@ -47,19 +45,6 @@ const STATES = {
   training: 'training.rate=0.015',
   'batch-norm': 'batch-norm.batch=1',
   story: 'story.off=2',
-}
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-/** Every violation of any of axe's rules. @param {Page} page @returns {Promise<string[]>} rule and element */
-async function findings(page) {
-  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe)
-  const { violations } = /** @type {AxeResults} */ (
-    await page.evaluate("axe.run({ resultTypes: ['violations'] })")
-  )
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`),
-  )
 }
 
 /** Everything a section shows in its inputs and cells, once no worker computes; runs in the page. */

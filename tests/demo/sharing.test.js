@@ -14,12 +14,12 @@ import {
   field,
   focus,
   get,
+  goOffline,
   near,
   newPage,
   open,
   openLayer,
   openMenu,
-  PATIENCE,
   press,
   reach,
   serveWithout,
@@ -186,20 +186,7 @@ test('after the first visit the page works without a network, and what else was 
   await waitInPage(page, () => navigator.serviceWorker.controller !== null)
   await page.evaluate(() => fetch('api/index.html'))
   await waitInPage(page, () => caches.match('api/index.html').then(Boolean))
-  await page.setOfflineMode(true)
-  // The service worker's own requests are offline, too.
-  const target = await context.waitForTarget((target) => target.type() === 'service_worker', {
-    timeout: PATIENCE,
-  })
-  const worker = await target.worker()
-  assert.ok(worker)
-  await worker.client.send('Network.enable')
-  await worker.client.send('Network.emulateNetworkConditions', {
-    offline: true,
-    latency: 0,
-    downloadThroughput: -1,
-    uploadThroughput: -1,
-  })
+  await goOffline(page)
   await page.goto(`${site.url}?example.edits=x11:2`, { waitUntil: 'load' })
   await get(page, 'footer')
   await reach(page, EXAMPLE.at)

@@ -5,9 +5,8 @@
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import * as runner from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -17,13 +16,15 @@ import {
   click,
   closeBrowsers,
   eventually,
+  findings,
   focus,
   get,
+  goOffline,
   hover,
   newPage,
   open,
   overflow,
-  PATIENCE,
+  press as pressKeys,
   serve,
   share,
   skipped,
@@ -44,6 +45,7 @@ import {
   recorded,
   runForeign,
   settle,
+  upload,
   write,
 } from './support.js'
 
@@ -70,20 +72,11 @@ for (const browser of BROWSERS)
         const url = `${await serve()}notebook/#${name}`
         const { page, complaints, foreign } = await open(await share(browser), url, READY)
         if (name === 'train' || name === 'own') await press(page, 'Run all')
-        if (name === 'own') {
-          const file = /** @type {import('puppeteer-core').ElementHandle<HTMLInputElement>} */ (
-            await page.waitForSelector('.file input')
-          )
-          await file.uploadFile(MODEL)
-        }
+        if (name === 'own') await upload(page, '.file input', MODEL)
         const seen = await settle(page)
         assert.deepEqual(
-          seen.map(({ text, error }) => text + error),
-          cells.map(({ prints }) => prints),
-        )
-        assert.deepEqual(
-          seen.map(({ isSame }) => isSame),
-          cells.map(({ prints }) => prints !== ''),
+          seen.map(({ text, error, isSame }) => [text + error, isSame]),
+          cells.map(({ prints }) => [prints, prints !== '']),
         )
         assert.deepEqual([...complaints, ...foreign], [])
         await page.close()
@@ -98,9 +91,7 @@ test('an edit takes the mark away; it is kept, not run, after a reload; to forge
   for (const key of /** @type {const} */ (['ArrowDown', 'ArrowDown', 'ArrowDown', 'End', 'Backspace']))
     await page.keyboard.press(key)
   await page.keyboard.type('4)')
-  await page.keyboard.down('Shift')
-  await page.keyboard.press('Enter')
-  await page.keyboard.up('Shift')
+  await pressKeys(page, 'Shift', 'Enter')
   const [first, second] = await settle(page)
   assert.match(first.text, /^tensor\(/)
   assert.notEqual(first.text, recorded.attention[0].prints)
@@ -279,18 +270,9 @@ test('a link holds the notebook as it was shared; one that is too long is not ma
   const { page: other } = await open(site.browser, link, READY)
   assert.equal((await runForeign(other))[0].text, '2')
   await other.close()
-  const long = Array.from({ length: 8000 }, (_, i) => Math.sin(i)).join('\n')
-  await page.$eval(
-    'input[accept*=".mjs"]',
-    (one, long) => {
-      const files = new DataTransfer()
-      files.items.add(new File([long], 'long.mjs'))
-      const input = /** @type {HTMLInputElement} */ (one)
-      input.files = files.files
-      input.dispatchEvent(new Event('change', { bubbles: true }))
-    },
-    long,
-  )
+  const long = join(site.folder, 'long.mjs')
+  writeFileSync(long, Array.from({ length: 8000 }, (_, i) => Math.sin(i)).join('\n'))
+  await upload(page, 'input[accept*=".mjs"]', long)
   await get(page, '.foreign ::-p-text(This code did not come with the page)')
   await press(page, 'Share')
   await get(page, `.says ::-p-text(too long for most programs. Download it.)`)
@@ -315,10 +297,7 @@ test('what is downloaded runs in Node, opens again, and is kept', async () => {
   )
   await page.close()
   const next = await openAt('#blank')
-  const input = /** @type {import('puppeteer-core').ElementHandle<HTMLInputElement>} */ (
-    await next.page.waitForSelector('input[accept*=".mjs"]')
-  )
-  await input.uploadFile(path)
+  await upload(next.page, 'input[accept*=".mjs"]', path)
   await get(next.page, '.text ::-p-text(new)')
   await next.page.reload()
   await get(next.page, '.text em ::-p-text(new)')
@@ -366,10 +345,11 @@ test('a worker whose process has ended, as Chrome ends it without memory, is mis
 
 test('a figure at the same place is updated, and a wrong one is refused in words', async () => {
   const { page, cells } = await runCells(
-    'for (let i = 2; i < 40; i++) plot([...Array(i).keys()], { title: `to ${i}` })\nheatmap([[1, -1]], { rows: ["r"], cols: ["a", "b"] })',
+    'for (let i = 2; i < 40; i++) plot([...Array(i).keys()], { title: `to ${i}` })\nplot({ a: [1, 2], b: [2, 1] })\nheatmap([[1, -1]], { rows: ["r"], cols: ["a", "b"] })',
     'try { plot(new Float32Array(100_001)) } catch (error) { console.log(error.message) }\nheatmap(3)',
   )
-  assert.equal(cells[0].figures, 2)
+  assert.equal(cells[0].figures, 3)
+  assert.equal((await page.$$('path.without')).length, 1, 'of two curves one is dashed')
   assert.equal(await text(page, 'figcaption'), 'to 39')
   assert.match(cells[1].text, /^plot: the first argument should be .* at most 100000 numbers$/)
   assert.match(cells[1].error, /^TypeError: heatmap: matrix should be rows of numbers/)
@@ -425,7 +405,6 @@ test('the editor completes names, and says what they are', async () => {
   await page.close()
 })
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 for (const scheme of ['light', 'dark'])
   for (const width of [1280, 360])
     test(`axe finds nothing at ${width} pixels, ${scheme}, and nothing is wider than the screen`, async () => {
@@ -434,12 +413,7 @@ for (const scheme of ['light', 'dark'])
       await settle(page)
       await press(page, 'Show PyTorch')
       assert.ok((await overflow(page)) <= 0)
-      await page.evaluate(axe)
-      const { violations } = /** @type {import('axe-core').AxeResults} */ (await page.evaluate('axe.run()'))
-      assert.deepEqual(
-        violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120))}`),
-        [],
-      )
+      assert.deepEqual(await findings(page), [])
       await page.close()
     })
 
@@ -470,13 +444,7 @@ test('after the first visit the notebook works without a network', async () => {
   const { page } = await open(context, `${site.url}notebook/`, READY)
   await page.evaluate(() => navigator.serviceWorker.ready)
   await waitInPage(page, () => navigator.serviceWorker.controller !== null)
-  await page.setOfflineMode(true)
-  const target = await context.waitForTarget((one) => one.type() === 'service_worker', { timeout: PATIENCE })
-  const worker = await target.worker()
-  assert.ok(worker)
-  const offline = { offline: true, latency: 0, downloadThroughput: -1, uploadThroughput: -1 }
-  await worker.client.send('Network.enable')
-  await worker.client.send('Network.emulateNetworkConditions', offline)
+  await goOffline(page)
   await page.goto(`${site.url}notebook/#sources`, { waitUntil: 'load' })
   await page.reload({ waitUntil: 'load' })
   await eventually(

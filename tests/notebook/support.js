@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { deflateRawSync } from 'node:zlib'
 import { golden } from '../lib/support.js'
-import { click, get, waitInPage } from '../demo/browser.js'
+import { click, get, press as pressKeys, waitInPage } from '../demo/browser.js'
 
 /** What PyTorch prints, by notebook and cell. @type {Record<string, { code: string, prints: string }[]>} */
 export const recorded = golden('notebooks')
@@ -27,16 +27,13 @@ export const linkOf = (file) => `#code=${deflateRawSync(file).toString('base64ur
 /** What the cells show; in the page. */
 export const look = () =>
   [...document.querySelectorAll('.cell')].map((cell) => {
-    const all = (/** @type {string} */ selector) => [...cell.querySelectorAll(selector)]
+    const textOf = (/** @type {string} */ selector) =>
+      [...cell.querySelectorAll(selector)].map((one) => one.textContent).join('\n')
     return {
-      text: all('.output pre.text')
-        .map((one) => one.textContent)
-        .join('\n'),
-      error: all('.output pre.error')
-        .map((one) => one.textContent)
-        .join('\n'),
-      isSame: all('.same').length === 1,
-      figures: all('figure:not(figure figure)').length,
+      text: textOf('.output pre.text'),
+      error: textOf('.output pre.error'),
+      isSame: cell.querySelector('.same') !== null,
+      figures: cell.querySelectorAll('figure:not(figure figure)').length,
     }
   })
 
@@ -54,6 +51,12 @@ export async function settle(page) {
 export const press = (page, name) =>
   click(page, `::-p-xpath(//button[normalize-space()="${name}" or @aria-label="${name}"])`)
 
+/** Gives a file to a field. @param {Page} page @param {string} selector @param {string} path */
+export async function upload(page, selector, path) {
+  const field = await page.waitForSelector(selector)
+  await /** @type {import('puppeteer-core').ElementHandle<HTMLInputElement>} */ (field).uploadFile(path)
+}
+
 /** Opens code that comes in a link, and runs it. @param {Page} page */
 export async function runForeign(page) {
   await press(page, 'Run this notebook')
@@ -62,8 +65,6 @@ export async function runForeign(page) {
 
 /** Replaces the code of the focused cell. @param {Page} page @param {string} code in one line */
 export async function write(page, code) {
-  await page.keyboard.down('Control')
-  await page.keyboard.press('a')
-  await page.keyboard.up('Control')
+  await pressKeys(page, 'Control', 'a')
   await page.keyboard.type(code)
 }
