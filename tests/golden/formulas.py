@@ -1,7 +1,7 @@
-"""Writes formulas.json: what PyTorch computes for each formula of web/lib/TORCH.md, also at edges.
+"""Writes formulas.json: what PyTorch computes for each formula of web/lib/TORCH.md, also at edges. What is one
+operation, layer or draw, such as `x.add(y)`, has its cases in operations.py, layers.py or draws.py.
 
 A row of FORMULAS has the code as TORCH.md writes it, PyTorch's code, and for each case the arguments by name.
-Those of `same_names` need none.
 A string that is a name in INPUTS is that tensor. Values and gradients are float32, so that infinities and NaN
 are PyTorch's own. The gradient of element i of an output is 1 + i / 4. The generator is seeded with 7 before
 each case.
@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from common import pack, same_names
+from common import pack
 
 NAN, INF = math.nan, math.inf
 EDGES = [NAN, INF, -INF, 0.0, -0.0, 1e-8, -1e-8, 0.5, -0.5, 1, -1, 3, -3, 20, -20, 100, -100, 1e30, -1e30]
@@ -36,7 +36,6 @@ INPUTS = {
     "left": FEW.repeat_interleave(8).tolist(),
     "right": FEW.repeat(8).tolist(),
     "third": FEW.roll(3).repeat(8).tolist(),
-    "chosen": [0, 1, 1, 0, NAN, 1, 0, -2] * 8,
     "rows": ROWS,
     "finite": [[0, 0, 0], [3, 4, 0], [1, 1, 1], [-1000, 0, -3], [1e-15, 0, 0], [100, -100, 0]],
     "other finite": [[0, 0, 0], [4, -3, 2], [-1, -1, -1], [0, 0, 0], [1, 2, 3], [1e10, 1, -1]],
@@ -75,26 +74,7 @@ def along(*names):
 
 
 EACH = each("edges", "empty", "scalar", "matrix")
-PAIRS = [
-    dict(x="left", y="right"),
-    dict(x="matrix", y="vector"),
-    dict(x="scalar", y="matrix"),
-    dict(x="no rows", y="vector"),
-]
 SHAPES = ("rows", "matrix", "no rows", "no columns")
-
-
-def attention(q, k, v, attnMask, isCausal, dropout, scale):
-    scores = q @ k.transpose(-2, -1) * (q.shape[-1] ** -0.5 if scale is None else scale)
-    if attnMask is not None:
-        scores = scores + attnMask
-    if isCausal:
-        scores = scores.masked_fill(torch.ones_like(scores).tril() == 0, -INF)
-    return scores.softmax(-1) @ v
-
-
-def rms_norm(x, weight, eps):
-    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps) * weight
 
 
 FORMULAS = [
@@ -107,12 +87,6 @@ FORMULAS = [
     ("gpt.zerosLike(x)", "torch.zeros_like(x)", *EACH),
     ("gpt.onesLike(x)", "torch.ones_like(x)", *EACH),
     ("gpt.full(x.shape, value)", "torch.full_like(x, value)", *each("matrix", "empty", value=0.1)),
-    ("gpt.arange(end)", "torch.arange(end).float()", dict(end=3), dict(end=0)),
-    (
-        "gpt.arange(start, end, step)",
-        "torch.arange(start, end, step).float()",
-        dict(start=1, end=-2, step=-0.5),
-    ),
     (
         "gpt.arange(n).mul((end - start) / Math.max(n - 1, 1)).add(start)",
         "torch.linspace(start, end, n)",
@@ -120,60 +94,20 @@ FORMULAS = [
         dict(start=3, end=5, n=1),
         dict(start=3, end=5, n=0),
     ),
-    ("gpt.eye(n)", "torch.eye(n)", dict(n=3), dict(n=1)),
-    ("gpt.rand(shape)", "torch.rand(shape)", dict(shape=[2, 3]), dict(shape=[0])),
-    ("gpt.randn(shape)", "torch.randn(shape)", dict(shape=[2, 3]), dict(shape=[17]), dict(shape=[0])),
     ("gpt.rand(x.shape)", "torch.rand_like(x)", *each("matrix", "empty")),
     ("gpt.randn(x.shape)", "torch.randn_like(x)", *each("matrix", "empty")),
-    (
-        "gpt.randint(low, high, shape)",
-        "torch.randint(low, high, shape).float()",
-        dict(low=-3, high=9, shape=[5]),
-    ),
     (
         "gpt.randn(shape).mul(std).add(mean)",
         "torch.normal(mean, std, shape)",
         dict(mean=-3.0, std=0.5, shape=[5]),
         dict(mean=1.0, std=0.0, shape=[17]),
     ),
-    (
-        "gpt.multinomial(probabilities, n, { replacement })",
-        "probabilities.detach().multinomial(n, replacement).float()",
-        dict(probabilities="shares", n=4, replacement=True),
-        dict(probabilities="vector", n=3, replacement=False),
-    ),
     ("gpt.rand(x.shape).lt(x)", "torch.bernoulli(x.detach())", *each("bits", "empty")),
     # joining and shaping
-    (
-        "gpt.cat(tensors, { dim })",
-        "torch.cat(tensors, dim)",
-        dict(tensors=["matrix", "rows", "no rows"], dim=0),
-        dict(tensors=["matrix", "matrix"], dim=-1),
-    ),
-    (
-        "gpt.stack(tensors, { dim })",
-        "torch.stack(tensors, dim)",
-        dict(tensors=["matrix", "matrix"], dim=-1),
-        dict(tensors=["scalar"], dim=0),
-    ),
     (
         "gpt.cat(tensors, { dim: 1 })",
         "torch.hstack(tensors)",
         dict(tensors=["matrix", "matrix", "no columns"]),
-    ),
-    ("gpt.cat(tensors)", "torch.vstack(tensors)", dict(tensors=["matrix", "no rows", "rows"])),
-    (
-        "x.split(size, { dim })",
-        "x.split(size, dim)",
-        *each("rows", size=4, dim=0),
-        *each("matrix", size=2, dim=-1),
-    ),
-    (
-        "x.chunk(n, { dim })",
-        "x.chunk(n, dim)",
-        *each("rows", n=4, dim=0),
-        *each("matrix", n=2, dim=-1),
-        *each("no rows", n=2, dim=0),
     ),
     (
         "x.split(1, { dim }).map((piece) => piece.squeeze(dim))",
@@ -182,21 +116,8 @@ FORMULAS = [
         *each("vector", dim=0),
         *each("cube", dim=-1),
     ),
-    ("x.view(shape)", "x.view(shape)", *each("matrix", shape=[3, -1]), *each("no rows", shape=[0])),
-    ("x.reshape(shape)", "x.reshape(shape)", *each("matrix", shape=[3, -1]), *each("one", shape=[])),
     ("x.view(y.shape)", "x.view_as(y)", dict(x="matrix", y="turned")),
-    (
-        "x.flatten(start, end)",
-        "x.flatten(start, end)",
-        *each("cube", start=1, end=2),
-        *each("scalar", "no rows", start=0, end=-1),
-    ),
-    ("x.squeeze(dim)", "x.squeeze(dim)", *each("one row", dim=0), *each("matrix", dim=1)),
-    ("x.unsqueeze(dim)", "x.unsqueeze(dim)", *each("matrix", "scalar", dim=-1)),
-    ("x.transpose(dim0, dim1)", "x.transpose(dim0, dim1)", *each("cube", "no rows", dim0=0, dim1=-1)),
     ("x.transpose(-2, -1)", "x.mT", *each("matrix", "cube", "no rows")),
-    ("x.permute(dims)", "x.permute(dims)", *each("cube", dims=[2, 0, 1]), *each("scalar", dims=[])),
-    ("x.expand(shape)", "x.expand(shape)", *each("vector", shape=[2, -1]), *each("one", shape=[0])),
     ("x.expand(y.shape)", "x.expand_as(y)", dict(x="vector", y="matrix"), dict(x="vector", y="no rows")),
     (
         "gpt.cat([x, x], { dim })",
@@ -210,15 +131,12 @@ FORMULAS = [
         *each("rows", "no rows", n=3),
         *each("matrix", n=0),
     ),
-    ("x.clone()", "x.clone()", *EACH),
     (
         "gpt.cat([gpt.zeros(shape), x], { dim })",
         "F.pad(x, (0, 0, shape[0], 0))",
         *each("matrix", "no rows", shape=[2, 3], dim=0),
     ),
     # indexing
-    ("x.at(i)", "x[i]", *each("rows", i=-1), *each("vector", i=0)),
-    ("x.slice(a, b)", "x[a:b]", *each("rows", a=-3, b=None), *each("rows", a=4, b=2)),
     ("x.slice(a, b, { dim: 1 })", "x[:, a:b]", *each("rows", a=1, b=9), *each("no rows", a=0, b=-1)),
     (
         "x.slice(-1, undefined, { dim: 1 }).squeeze(1)",
@@ -240,46 +158,10 @@ FORMULAS = [
     ("x.unsqueeze(0)", "x[None]", *EACH),
     ("x.unsqueeze(-1)", "x[..., None]", *EACH),
     (
-        "x.indexSelect({ dim, index })",
-        "x.index_select(dim, I(index).long())",
-        *each("matrix", dim=1, index=[2, 0, 2]),
-        *each("matrix", dim=0, index=[]),
-    ),
-    (
-        "x.gather({ dim, index })",
-        "x.gather(dim, I(index))",
-        *each("rows", dim=1, index=[[0, 0], [2, 1]]),
-        *each("rows", dim=0, index=[[10, 5, 1]]),
-    ),
-    (
         "x.flatten().indexSelect({ dim: 0, index: rows.map((row, i) => row * x.shape[1] + cols[i]) })",
         "x[rows, cols]",
         *each("rows", rows=[1, 0, 10, 5], cols=[2, 0, 0, 1]),
         *each("matrix", rows=[], cols=[]),
-    ),
-    (
-        "gpt.where(condition, x, y)",
-        "torch.where(condition != 0, x, y)",
-        dict(condition="chosen", x="left", y="right"),
-        dict(condition="matrix", x="vector", y="scalar"),
-    ),
-    (
-        "x.maskedFill(mask, value)",
-        "x.masked_fill(mask != 0, value)",
-        dict(x="left", mask="chosen", value=-2.5),
-        dict(x="rows", mask="vector", value=1.0),
-    ),
-    (
-        "x.tril({ diagonal })",
-        "x.tril(diagonal)",
-        *each("square", "rows", "no rows", diagonal=0),
-        *each("square", diagonal=-1),
-    ),
-    (
-        "x.triu({ diagonal })",
-        "x.triu(diagonal)",
-        *each("square", "rows", "no rows", diagonal=0),
-        *each("square", diagonal=1),
     ),
     (
         "x.gather({ dim: 1, index: gpt.arange(n).unsqueeze(1) }).squeeze(1)",
@@ -289,12 +171,6 @@ FORMULAS = [
     ),
     ("gpt.where(gpt.eye(n), x, 0)", "x.diag()", *each("special vector", n=3)),
     (
-        "x.topk(k, { dim, largest })",
-        "x.topk(k, dim, largest)",
-        *each("square", k=3, dim=1, largest=True),
-        *each("matrix", k=2, dim=1, largest=False),
-    ),
-    (
         "x.topk(n, { dim, largest: false })",
         "x.sort(dim)",
         *each("rows", n=3, dim=1),
@@ -302,12 +178,7 @@ FORMULAS = [
     ),
     ("gpt.embedding(index, gpt.eye(n))", "F.one_hot(I(index), n).float()", dict(n=3, index=[[2], [0]])),
     # elements
-    ("x.add(y)", "torch.add(x, y)", *PAIRS),
-    ("x.sub(y)", "torch.sub(x, y)", *PAIRS),
-    ("x.mul(y)", "torch.mul(x, y)", *PAIRS),
-    ("x.div(y)", "torch.div(x, y)", *PAIRS),
     ("x.neg().add(1)", "1 - x", *EACH),
-    ("x.neg()", "torch.neg(x)", *EACH),
     ("x.pow(2)", "torch.square(x)", *EACH),
     ("x.log().div(Math.LN2)", "torch.log2(x)", *EACH),
     ("x.log().div(Math.LN10)", "torch.log10(x)", *EACH),
@@ -315,28 +186,6 @@ FORMULAS = [
     ("x.exp().sub(1)", "torch.expm1(x)", *EACH),
     ("x.gt(0).sub(x.lt(0))", "torch.sign(x)", *EACH),
     ("x.sin().div(x.cos())", "torch.tan(x)", *EACH),
-    ("x.silu()", "F.silu(x)", *EACH),
-    (
-        "x.gelu({ approximate })",
-        "F.gelu(x, approximate=approximate)",
-        *each("edges", "empty", "scalar", approximate="none"),
-        *each("finite", approximate="tanh"),
-    ),
-    (
-        "x.clamp({ min, max })",
-        "x.clamp(min, max)",
-        *each("edges", "empty", min=-1, max=3),
-        *each("edges", min=None, max=0.5),
-        *each("edges", min=2, max=1),
-    ),
-    ("gpt.maximum(x, y)", "torch.maximum(x, y)", *PAIRS),
-    ("gpt.minimum(x, y)", "torch.minimum(x, y)", *PAIRS),
-    ("x.eq(y)", "torch.eq(x, y)", *PAIRS),
-    ("x.ne(y)", "torch.ne(x, y)", *PAIRS),
-    ("x.lt(y)", "torch.lt(x, y)", *PAIRS),
-    ("x.le(y)", "torch.le(x, y)", *PAIRS),
-    ("x.gt(y)", "torch.gt(x, y)", *PAIRS),
-    ("x.ge(y)", "torch.ge(x, y)", *PAIRS),
     ("x.eq(0)", "torch.logical_not(x)", *EACH),
     ("x.ne(x)", "torch.isnan(x)", *EACH),
     ("x.abs().eq(Infinity)", "torch.isinf(x)", *EACH),
@@ -374,59 +223,14 @@ FORMULAS = [
         *[dict(x="other finite", y="finite", t=t) for t in (0, 0.25, 0.75, 1)],
     ),
     # along axes
-    ("x.sum({ dim, keepdim })", "x.sum(dim, keepdim)", *along(*SHAPES)),
-    ("x.mean({ dim, keepdim })", "x.mean(dim, keepdim)", *along(*SHAPES)),
-    (
-        "x.var({ dim, keepdim, correction })",
-        "x.var(dim, keepdim=keepdim, correction=correction)",
-        *[{**one, "correction": n} for one in along(*SHAPES, "one row") for n in (0, 1)],
-    ),
-    (
-        "x.std({ dim, keepdim, correction })",
-        "x.std(dim, keepdim=keepdim, correction=correction)",
-        *[{**one, "correction": n} for one in along(*SHAPES, "one row") for n in (0, 1)],
-    ),
-    ("x.var({ dim })", "torch.var_mean(x, dim)[0]", *each("finite", *SHAPES[1:], dim=1)),
-    ("x.mean({ dim })", "torch.var_mean(x, dim)[1]", *each("finite", *SHAPES[1:], dim=1)),
-    ("x.max()", "x.max()", *each("edges", "rows", "finite", "scalar", "vector")),
-    ("x.min()", "x.min()", *each("edges", "rows", "finite", "scalar", "vector")),
-    ("x.max({ dim, keepdim })", "x.max(dim, keepdim)", *along("rows", "finite")),
-    ("x.min({ dim, keepdim })", "x.min(dim, keepdim)", *along("rows", "finite")),
     ("x.argmax({ dim, keepdim })", "x.argmax(dim, keepdim)", *along("rows", "finite")),
     ("x.argmin({ dim, keepdim })", "x.argmin(dim, keepdim)", *along("rows", "finite")),
     ("x.log().sum({ dim }).exp()", "x.prod(dim)", *each("positive", dim=0), *each("no rows", dim=1)),
-    ("x.cumsum({ dim })", "x.cumsum(dim)", *each(*SHAPES, dim=1), *each("finite", "no rows", dim=0)),
     ("x.log().cumsum({ dim }).exp()", "x.cumprod(dim)", *each("positive", dim=0), *each("no rows", dim=1)),
-    ("x.softmax({ dim })", "x.softmax(dim)", *each(*SHAPES, dim=1), *each("finite", "no rows", dim=0)),
-    ("x.logSoftmax({ dim })", "x.log_softmax(dim)", *each(*SHAPES, dim=1), *each("finite", "no rows", dim=0)),
-    (
-        "x.logsumexp({ dim, keepdim })",
-        "x.logsumexp(dim, keepdim)",
-        *along(*SHAPES),
-        *each("cube", dim=[0, 2], keepdim=False),
-        *each("scalar", dim=0, keepdim=True),
-    ),
-    (
-        "x.norm({ dim, keepdim })",
-        "x.norm(dim=dim, keepdim=keepdim)",
-        *along(*SHAPES, "finite"),
-        *each("cube", dim=[0, 2], keepdim=False),
-        *each("scalar", dim=0, keepdim=True),
-    ),
     ("x.ne(0).sum().gt(0)", "torch.any(x)", *EACH),
     ("x.eq(0).sum().eq(0)", "torch.all(x)", *EACH),
     ("x.ne(0).sum()", "torch.count_nonzero(x)", *EACH),
     # products
-    (
-        "x.matmul(y)",
-        "torch.matmul(x, y)",
-        dict(x="rows", y="turned"),
-        dict(x="matrix", y="vector"),
-        dict(x="vector", y="vector"),
-        dict(x="no rows", y="turned"),
-        dict(x="cube", y="matrix"),
-        dict(x="turned", y="no columns"),
-    ),
     (
         "x.unsqueeze(1).mul(y)",
         "torch.outer(x, y)",
@@ -448,61 +252,9 @@ FORMULAS = [
     ("x.item()", "x.item()", *each("scalar", "one")),
     ("x.detach()", "x.detach()", *EACH),
     ("gpt.parameter(x)", "x", *EACH),
-    ("x.flatten()", "x.flatten()", *EACH),
     # layers
-    (
-        "new gpt.Linear(inFeatures, outFeatures, { bias })",
-        "nn.Linear(inFeatures, outFeatures, bias)(x)",
-        *each("finite", "no rows", inFeatures=3, outFeatures=2, bias=True),
-        *each("finite", inFeatures=3, outFeatures=2, bias=False),
-    ),
-    (
-        "new gpt.Embedding(numEmbeddings, embeddingDim)",
-        "nn.Embedding(numEmbeddings, embeddingDim)(x.detach().long())",
-        dict(x="bits", numEmbeddings=2, embeddingDim=3),
-        dict(x="empty", numEmbeddings=2, embeddingDim=3),
-    ),
-    (
-        "new gpt.RMSNorm(shape, { eps })",
-        "rms_norm(x, 1, eps)",
-        *each("finite", "no rows", shape=[3], eps=1e-5),
-    ),
     ("new gpt.Dropout(p)", "nn.Dropout(p)(x)", *each("edges", "empty", p=0.0)),
     ("new gpt.Identity()", "nn.Identity()(x)", *EACH),
-    (
-        "new gpt.LayerNorm(shape, { eps, bias, elementwiseAffine })",
-        "nn.LayerNorm(shape, eps, elementwiseAffine)(x)",
-        *each("matrix", "no rows", shape=[3], eps=1e-5, bias=True, elementwiseAffine=True),
-        *each("cube", shape=[3, 2], eps=0.1, bias=True, elementwiseAffine=False),
-    ),
-    (
-        "new gpt.BatchNorm(numFeatures, { eps, momentum })",
-        "nn.BatchNorm1d(numFeatures, eps, momentum)(x)",
-        *each("finite", numFeatures=3, eps=1e-5, momentum=0.1),
-    ),
-    ("new gpt.ReLU()", "nn.ReLU()(x)", *EACH),
-    (
-        "new gpt.GELU({ approximate })",
-        "nn.GELU(approximate)(x)",
-        *each("edges", "empty", approximate="none"),
-        *each("finite", approximate="tanh"),
-    ),
-    ("new gpt.SiLU()", "nn.SiLU()(x)", *EACH),
-    ("new gpt.Sigmoid()", "nn.Sigmoid()(x)", *EACH),
-    ("new gpt.Softmax({ dim })", "nn.Softmax(dim)(x)", *each(*SHAPES, dim=1)),
-    (
-        "gpt.crossEntropy(logits, targets)",
-        "F.cross_entropy(logits, I(targets).long())",
-        dict(logits="finite", targets=[0, 1, 2, 0, -100, 1]),
-        dict(logits="no rows", targets=[]),
-    ),
-    (
-        "gpt.mse(x, y)",
-        "F.mse_loss(x, y)",
-        dict(x="left", y="right"),
-        dict(x="matrix", y="matrix"),
-        dict(x="empty", y="empty"),
-    ),
     (
         "x.gather({ dim: 1, index }).mean().neg()",
         "F.nll_loss(x, I(index).reshape(-1))",
@@ -535,53 +287,11 @@ FORMULAS = [
     ),
     # functions of layers
     (
-        "gpt.linear(x, weight, bias)",
-        "F.linear(x, weight, bias)",
-        dict(x="finite", weight="matrix", bias="pair"),
-        dict(x="no rows", weight="matrix", bias="pair"),
-    ),
-    (
-        "gpt.embedding(index, weight)",
-        "F.embedding(I(index).long(), weight)",
-        dict(index=[[2, 0], [2, 2]], weight="turned"),
-        dict(index=[], weight="turned"),
-    ),
-    (
-        "gpt.layerNorm(x, shape, weight, bias, { eps })",
-        "F.layer_norm(x, shape, weight, bias, eps)",
-        *each("matrix", "no rows", shape=[3], weight="vector", bias="vector", eps=1e-5),
-    ),
-    (
-        "gpt.rmsNorm(x, shape, weight, { eps })",
-        "rms_norm(x, weight, eps)",
-        *each("shares", "no rows", shape=[3], weight="vector", eps=1e-5),
-    ),
-    (
         "gpt.dropout(x, { p, training })",
         "F.dropout(x, p, training)",
         *each("edges", p=0.5, training=False),
         *each("matrix", p=0.0, training=True),
         *each("matrix", p=1.0, training=True),
-    ),
-    (
-        "gpt.scaledDotProductAttention(q, k, v, { attnMask, isCausal, dropout, scale })",
-        "attention(q, k, v, attnMask, isCausal, dropout, scale)",
-        dict(q="finite", k="other finite", v="shares", attnMask=None, isCausal=True, dropout=0, scale=0.1),
-        dict(q="matrix", k="finite", v="shares", attnMask=None, isCausal=False, dropout=0, scale=None),
-    ),
-    (
-        "gpt.crossEntropy(logits, targets, { ignoreIndex, reduction, labelSmoothing })",
-        "F.cross_entropy(logits, I(targets), None, None, ignoreIndex, None, reduction, labelSmoothing)",
-        dict(
-            logits="finite", targets=[0, 1, 2, 0, -1, 1], ignoreIndex=-1, reduction="none", labelSmoothing=0.1
-        ),
-    ),
-    (
-        "gpt.mse(x, y, { reduction })",
-        "F.mse_loss(x, y, reduction=reduction)",
-        *each("matrix", y="matrix", reduction="none"),
-        *each("empty", y="empty", reduction="sum"),
-        *each("matrix", y="matrix", reduction="sum"),
     ),
     (
         "x.div(x.norm({ dim: -1, keepdim: true }).clamp({ min: 1e-12 }))",
@@ -601,41 +311,10 @@ FORMULAS = [
     ("gpt.where(x.gt(0), x, x.mul(slope))", "F.leaky_relu(x, slope)", *each("edges", "empty", slope=0.01)),
     ("gpt.where(x.gt(0), x, x.maskedFill(x.gt(0), 0).exp().sub(1))", "F.elu(x)", *EACH),
     # initializing
-    (
-        "gpt.init.normal(x, { mean, std })",
-        "nn.init.normal_(x.detach(), mean, std)",
-        *each("matrix", "rows", mean=-1, std=0.1),
-    ),
-    (
-        "gpt.init.uniform(x, { a, b })",
-        "nn.init.uniform_(x.detach(), a, b)",
-        *each("matrix", "rows", a=-1, b=0.5),
-    ),
     ("gpt.init.zeros(x)", "nn.init.zeros_(x.detach())", *each("rows")),
     ("gpt.init.ones(x)", "nn.init.ones_(x.detach())", *each("rows")),
     ("gpt.init.constant(x, value)", "nn.init.constant_(x.detach(), value)", *each("rows", value=0.1)),
-    (
-        "gpt.init.xavierUniform(x, { gain })",
-        "nn.init.xavier_uniform_(x.detach(), gain)",
-        *each("matrix", gain=2),
-    ),
-    (
-        "gpt.init.xavierNormal(x, { gain })",
-        "nn.init.xavier_normal_(x.detach(), gain)",
-        *each("matrix", gain=2),
-    ),
-    (
-        "gpt.init.kaimingUniform(x, { a, mode, nonlinearity })",
-        'nn.init.kaiming_uniform_(x.detach(), a, "fan_out", "leaky_relu")',
-        *each("matrix", a=0.5, mode="fanOut", nonlinearity="leakyRelu"),
-    ),
-    (
-        "gpt.init.kaimingNormal(x, { a, mode, nonlinearity })",
-        'nn.init.kaiming_normal_(x.detach(), a, "fan_in", "relu")',
-        *each("matrix", a=0, mode="fanIn", nonlinearity="relu"),
-    ),
 ]
-FORMULAS += [(f"x.{name}()", f"torch.{name}(x)", *EACH) for name in same_names()]
 INPUTS_AS_TENSORS = {name: torch.as_tensor(values).float() for name, values in INPUTS.items()}
 
 

@@ -1,4 +1,4 @@
-"""Writes layers.json: every layer and GPT-2's model with their gradients, and what they make of special numbers.
+"""Writes layers.json: every layer and GPT-2's model with their gradients, and GELU of numbers of all sizes.
 
 PyTorch computes in float64; autograd gives the gradients. A new layer is a line of MAKE, where PyTorch has no
 module with our names, and some lines of `calls`.
@@ -17,8 +17,6 @@ from torch import nn
 from torch.nn import functional as F
 
 from common import Conv1D, FeedForward, in_float64, pack
-
-SPECIALS = [math.nan, math.inf, -math.inf, -3e38, 3e38, -0.0, 0.0, 1e-40, -1e-40, 1.0, -1.0]
 
 
 class Norm(nn.Module):
@@ -260,28 +258,11 @@ def some_ids(batch, tokens, first=1):
     return (torch.arange(batch * tokens) * 5 + first).remainder(VOCAB).reshape(batch, tokens).tolist()
 
 
-def specials():
-    """Layers of NaN, infinities, zeros, denormals and the largest numbers, in float32."""
-    x = torch.tensor(SPECIALS, requires_grad=True)
-    rows = torch.tensor([[1.0, 2.0, s, 4.0, 5.0] for s in (math.nan, math.inf, -math.inf)])
-    linear = nn.Linear(5, 2)
-    linear.weight.data = torch.tensor([[1.0, 0.0, 0.5, -1.0, 2.0], [0.0, 1.0, -1.0, 1.0, 1.0]])
-    linear.bias.data.zero_()
-    found = {"x": pack(x), "rows": pack(rows), "weight": pack(linear.weight), "linear": pack(linear(rows))}
-    found |= {"relu": pack(torch.relu(x)), "sqrt": pack(x.sqrt()), "div": pack(1 / x)}
-    found |= {"layernorm": pack(LayerNorm(5)(rows)), "mean": pack(rows.mean(-1)), "var": pack(rows.var(-1))}
-    for form in ("tanh", "none"):
-        wide = x.detach().double().requires_grad_()
-        F.gelu(wide, approximate=form).sum().backward()
-        found[form], found[f"{form} gradient"] = pack(F.gelu(x, approximate=form)), pack(wide.grad)
-    inf, nan = math.inf, math.nan
-    softmax = [[0.0, -inf, 1.0], [-inf] * 3, [inf, 0.0, 1.0], [inf, inf, 0.0], [nan, 0.0, 1.0]]
-    softmax = torch.tensor(softmax + [[3e38, -3e38, 0.0], [1e4, 1e4 - 1, 0.0]])
-    found |= {"logits": pack(softmax), "softmax": pack(softmax.double().softmax(-1))}
-    wide = torch.cat([torch.linspace(-12, 12, 500), torch.logspace(-40, 38, 79), -torch.logspace(-40, 38, 79)])
-    gelu = {form: pack(F.gelu(wide.double(), approximate=form)) for form in ("tanh", "none")}
-    return found | {"wide": {"x": pack(wide), **gelu}}
+def wide():
+    """GELU in float64, from -1e38 to 1e38."""
+    x = torch.cat([torch.linspace(-12, 12, 500), torch.logspace(-40, 38, 79), -torch.logspace(-40, 38, 79)])
+    return {"x": pack(x), **{form: pack(F.gelu(x.double(), approximate=form)) for form in ("tanh", "none")}}
 
 
 def cases():
-    return {"cases": list(calls()), "special": specials()}
+    return {"cases": list(calls()), "wide": wide()}

