@@ -11,9 +11,8 @@ import struct
 import sys
 
 import torch
-from torch import nn
 
-from pretrained_models import GPT2, Book, logits
+from pretrained_models import GPT2, book, logits
 from safetensors import DTYPES
 
 
@@ -35,10 +34,6 @@ def read(path):
 def main(path, names):
     state, metadata = read(path)
     heads = int(metadata.get("n_head") or metadata["n_heads"])
-    options = {
-        "gelu": nn.GELU() if metadata.get("activation_function") == "gelu" else None,
-        "eps": float(metadata.get("layer_norm_epsilon", 1e-5)),
-    }
     tokens, positions, block = {
         "book": ("tok_emb.weight", "pos_emb.weight", "trf_blocks"),
         "gpt2": ("transformer.wte.weight", "transformer.wpe.weight", "transformer.h"),
@@ -48,9 +43,9 @@ def main(path, names):
     sizes = (vocab, state[positions].shape[0], dim, heads, layers)
     if names == "book":
         qkv_bias = "trf_blocks.0.att.W_query.bias" in state
-        model = Book(*sizes, qkv_bias=qkv_bias, **options)
+        model = book(*sizes, qkv_bias=qkv_bias)
     else:
-        model = GPT2(*sizes, conv=True, **options)
+        model = GPT2(*sizes, conv=True)
         # transformers ties the head by itself where a file has none.
         state.setdefault("lm_head.weight", state[tokens])
     out = logits(model, state)

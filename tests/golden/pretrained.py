@@ -33,12 +33,11 @@ import torch
 from torch import nn
 
 from common import GELU, pack
+import pretrained_models
 from pretrained_models import (
     IDS,
     MATRICES,
     GPT2,
-    Book,
-    MinGPT,
     logits,
     to_book,
     to_linear,
@@ -141,8 +140,8 @@ def nano(layers=2, *, bias):
     return gpt2(layers, conv=False, bias=bias, gelu=nn.GELU())
 
 
-def book(layers=2, dim=DIM, **options):
-    return Book(VOCAB, CONTEXT, dim, HEADS, layers, **{"qkv_bias": True, **options})
+def book(layers=2, dim=DIM, *, qkv_bias=True):
+    return pretrained_models.book(VOCAB, CONTEXT, dim, HEADS, layers, qkv_bias=qkv_bias)
 
 
 def draw(seed, layers=2, dim=DIM, *, tied=False):
@@ -237,7 +236,6 @@ def check():
     for model, other in (
         (gpt2(conv=False), to_linear(state)),
         (book(), to_book(state, CONTEXT)),
-        (book(fused=True), to_book(state, CONTEXT, fused=True)),
     ):
         assert difference(right, logits(model, other)) < 1e-12
     zeros = {name: t * 0 if name.endswith("bias") else t for name, t in state.items()}
@@ -425,13 +423,10 @@ def nanogpt_files(files):
     files.add("mingpt", "model.pt of minGPT", "mingpt.pt", data, config, expected)
     exact, expected = {**config, "activation_function": "gelu"}, logits(nano(bias=True), state)
     files.add("mingpt", "model.pt with the exact GELU in config", "mingpt.pt", None, exact, expected)
-    state = to_min_gpt(draw(14), CONTEXT)
-    expected = logits(MinGPT(VOCAB, CONTEXT, DIM, HEADS, 2), state)
-    # Its GELU is nn.GELU, which is the exact one.
-    assert difference(expected, logits(nano(bias=True), to_linear(draw(14)))) < 1e-12
-    assert difference(expected, logits(gpt2(conv=False), to_linear(draw(14)))) > 1e-4
-    name = "model.pt of minGPT before 2022"
-    files.add("mingpt", name, "mingpt_2020.pt", save(state_dict(state)), {"n_head": HEADS}, expected)
+    # Its GELU is nn.GELU, which is the exact one, as nanoGPT's.
+    name, expected = "model.pt of minGPT before 2022", logits(nano(bias=True), to_linear(draw(14)))
+    data = save(state_dict(to_min_gpt(draw(14), CONTEXT)))
+    files.add("mingpt", name, "mingpt_2020.pt", data, {"n_head": HEADS}, expected)
 
     state = to_linear(draw(14, 1, tied=True))
     tanh, erf = logits(gpt2(1, conv=False), state), logits(nano(1, bias=True), state)
@@ -476,8 +471,8 @@ def book_files(files):
     assert state["tok_emb.weight"] is state["out_head.weight"]
     expected, data = logits(book(), state), save(state_dict(state))
     files.add("book", "model.pth with a tied head", "model_tied.pth", data, biased, expected)
-    state = qkv_bias_free(to_book(draw(12), CONTEXT, fused=True))
-    expected, data = logits(book(fused=True, qkv_bias=False), state), save(state_dict(state))
+    expected = logits(book(qkv_bias=False), qkv_bias_free(to_book(draw(12), CONTEXT)))
+    data = save(state_dict(qkv_bias_free(to_book(draw(12), CONTEXT, fused=True))))
     files.add("book", "one matrix for q, k and v", "model_qkv.pth", data, config, expected)
     model = book(1, 6, qkv_bias=False)  # narrow, since the optimizer's state is twice as large as the model
     model.load_state_dict(qkv_bias_free(to_book(draw(13, 1, 6), CONTEXT)))

@@ -1,8 +1,8 @@
 """GPTs as others write them, with the names of their tensors: what pretrained.py saves and back.py loads.
 
 GPT2 has the names of Hugging Face's GPT-2 and of nanoGPT and minGPT; the former's matrices are [in, out], the
-latter's [out, in]. MinGPT has those of minGPT before 2022. Book has the names of the book that the notebook
-belongs to. The `to_` functions give the same weights other names and layouts.
+latter's [out, in]. `book` is the model of the book that the notebook belongs to. The `to_` functions give the
+same weights other names and layouts: the book's, and those of minGPT before 2022.
 """
 
 import math
@@ -10,7 +10,8 @@ import math
 import torch
 from torch import nn
 
-from common import GELU, Conv1D, FeedForward, LayerNorm
+from book import GPTModel as Book
+from common import GELU, Conv1D
 
 IDS = [[3, 18, 0, 7], [1, 1, 4, 5]]
 MATRICES = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
@@ -96,90 +97,9 @@ class GPT2(nn.Module):
         return self.lm_head(self.transformer.ln_f(x))
 
 
-class MinGPTAttention(nn.Module):
-    def __init__(self, dim, context, heads):
-        super().__init__()
-        self.heads = heads
-        self.key, self.query, self.value = (nn.Linear(dim, dim) for _ in range(3))
-        self.proj = nn.Linear(dim, dim)
-        self.register_buffer("mask", torch.tril(torch.ones(context, context)).view(1, 1, context, context))
-
-    def forward(self, x):
-        return self.proj(attend(self.query(x), self.key(x), self.value(x), self.heads))
-
-
-class MinGPTBlock(nn.Module):
-    def __init__(self, dim, context, heads):
-        super().__init__()
-        self.ln1, self.ln2 = nn.LayerNorm(dim), nn.LayerNorm(dim)
-        self.attn = MinGPTAttention(dim, context, heads)
-        self.mlp = nn.Sequential(nn.Linear(dim, 4 * dim), nn.GELU(), nn.Linear(4 * dim, dim), nn.Dropout(0))
-
-    def forward(self, x):
-        x = x + self.attn(self.ln1(x))
-        return x + self.mlp(self.ln2(x))
-
-
-class MinGPT(nn.Module):
-    """minGPT as it was from 2020 to 2022. Its positions are a parameter [1, context, dim]."""
-
-    def __init__(self, vocab, context, dim, heads, layers):
-        super().__init__()
-        self.tok_emb = nn.Embedding(vocab, dim)
-        self.pos_emb = nn.Parameter(torch.zeros(1, context, dim))
-        self.blocks = nn.Sequential(*(MinGPTBlock(dim, context, heads) for _ in range(layers)))
-        self.ln_f = nn.LayerNorm(dim)
-        self.head = nn.Linear(dim, vocab, bias=False)
-
-    def forward(self, ids):
-        x = self.tok_emb(ids) + self.pos_emb[:, : ids.shape[1], :]
-        return self.head(self.ln_f(self.blocks(x)))
-
-
-class BookAttention(nn.Module):
-    def __init__(self, dim, context, heads, qkv_bias, fused):
-        super().__init__()
-        self.heads, self.fused = heads, fused
-        if fused:
-            self.qkv, self.proj = nn.Linear(dim, 3 * dim, bias=qkv_bias), nn.Linear(dim, dim)
-        else:
-            self.W_query, self.W_key, self.W_value = (nn.Linear(dim, dim, bias=qkv_bias) for _ in range(3))
-            self.out_proj = nn.Linear(dim, dim)
-        self.register_buffer("mask", torch.triu(torch.ones(context, context), diagonal=1))
-
-    def forward(self, x):
-        if self.fused:
-            return self.proj(attend(*self.qkv(x).chunk(3, dim=-1), self.heads))
-        return self.out_proj(attend(self.W_query(x), self.W_key(x), self.W_value(x), self.heads))
-
-
-class BookBlock(nn.Module):
-    def __init__(self, dim, context, heads, qkv_bias, fused, gelu, eps):
-        super().__init__()
-        self.att = BookAttention(dim, context, heads, qkv_bias, fused)
-        self.ff = FeedForward(dim, gelu=gelu)
-        self.norm1, self.norm2 = LayerNorm(dim, eps), LayerNorm(dim, eps)
-
-    def forward(self, x):
-        x = x + self.att(self.norm1(x))
-        return x + self.ff(self.norm2(x))
-
-
-class Book(nn.Module):
-    """The book's GPTModel. fused: its variant with one `att.qkv` and `att.proj`."""
-
-    def __init__(self, vocab, context, dim, heads, layers, *, qkv_bias, fused=False, gelu=None, eps=1e-5):
-        super().__init__()
-        self.tok_emb, self.pos_emb = nn.Embedding(vocab, dim), nn.Embedding(context, dim)
-        self.trf_blocks = nn.Sequential(
-            *(BookBlock(dim, context, heads, qkv_bias, fused, gelu, eps) for _ in range(layers))
-        )
-        self.final_norm = LayerNorm(dim, eps)
-        self.out_head = nn.Linear(dim, vocab, bias=False)
-
-    def forward(self, ids):
-        x = self.tok_emb(ids) + self.pos_emb(torch.arange(ids.shape[1]))
-        return self.out_head(self.final_norm(self.trf_blocks(x)))
+def book(vocab, context, dim, heads, layers, *, qkv_bias):
+    sizes = {"vocab_size": vocab, "context_length": context, "emb_dim": dim, "n_heads": heads, "n_layers": layers}
+    return Book({**sizes, "qkv_bias": qkv_bias, "drop_rate": 0.0})
 
 
 def to_linear(state):

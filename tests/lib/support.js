@@ -187,15 +187,16 @@ export function backwardThrough(layer, x, dy) {
  * @param {Tensor | number | unknown[]} x a tensor requires a gradient from here on
  * @param {Tensor} dy
  * @param {{ out: Packed, dx: Packed | null, grads: Record<string, Packed> }} expected
- * @param {{ forward?: number, backward?: number }} [tolerance] forward: for assertClose; backward: for
- *   assertNear
+ * @param {{ forward?: number, backward?: number }} [tolerance] forward: for assertClose, 0 for the same bits;
+ *   backward: for assertNear
  */
 export function assertGradients(layer, x, dy, { out, dx, grads }, { forward = 1e-5, backward = 2e-5 } = {}) {
   layer.zeroGrad()
   const leaf = /** @type {any} */ (x)
   if (dx) leaf.requiresGrad = true
   const y = layer.forward(x)
-  assertClose(kept(y, out), out, forward)
+  if (forward === 0) assertSame(kept(y, out), out)
+  else assertClose(kept(y, out), out, forward)
   y.backward(dy)
   if (dx) assertNear(kept(gradientOf(leaf), dx), dx, backward, 'dx')
   /** @type {[string, Tensor][]} */
