@@ -28,6 +28,22 @@ test('1,000 forward calls in scopes do not grow the heap', () => {
   assert.equal(nextAddress(gpt), address)
 })
 
+test('what has dispose works with `using`', { skip: !Symbol.dispose && 'no Symbol.dispose here' }, () => {
+  const model = new gpt.GPTModel({ vocabSize: 5, contextLength: 4, embDim: 4, nHeads: 2, nLayers: 1 }).eval()
+  const own = class extends gpt.Linear {}
+  const linear = new gpt.Linear(2, 2)
+  linear.quantize()
+  const objects = [gpt.ones([2]), new own(2, 2), linear.int8Weight, model.newCache(), model]
+  const optimizer = new gpt.SGD([gpt.parameter(gpt.ones([2]))], { lr: 1, momentum: 0.5 })
+  optimizer.parameters[0].sum().backward()
+  optimizer.step()
+  for (const object of [...objects, optimizer]) untyped(object)[Symbol.dispose]()
+  const [x, layer, int8Weight, cache] = objects.map(untyped)
+  const disposed = [x, layer.weight, int8Weight, cache, model.tokEmb.weight].map((one) => one.disposed)
+  assert.deepEqual(disposed, [true, true, true, true, true])
+  assert.deepEqual(optimizer.stateDict(), {})
+})
+
 /**
  * A small model, and a training step of it.
  *

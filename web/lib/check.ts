@@ -335,7 +335,8 @@ const seen: WeakSet<object> = new WeakSet()
  * of a class. Its key is no symbol: esbuild and webpack keep an unused class with a computed static field.
  *
  * A method reads as many arguments as its `length` says. So it declares each, and none with a default value.
- * Static methods, getters, and methods under a symbol are left alone: our own code calls them.
+ * Static methods, getters, and methods under a symbol are left alone: our own code calls them. A class with `dispose`
+ * gets the method for `using`, where JavaScript has it.
  *
  * @param Class the class that is made, with all that it extends
  * @param wrap makes the named method
@@ -349,6 +350,12 @@ export function nameMethods(
     if (!Object.hasOwn(one, 'ownName')) continue
     Object.defineProperty(one, 'name', { value: Reflect.get(one, 'ownName') })
     const descriptors = Object.getOwnPropertyDescriptors(one.prototype)
+    if (Symbol.dispose && descriptors.dispose) {
+      const value = function (this: { dispose: () => void }) {
+        this.dispose()
+      }
+      Object.defineProperty(one.prototype, Symbol.dispose, { value, writable: true, configurable: true })
+    }
     for (const [key, descriptor] of Object.entries<PropertyDescriptor>(descriptors)) {
       if (key === 'constructor') continue
       if (typeof descriptor.value === 'function') descriptor.value = wrap(key, descriptor.value)

@@ -145,12 +145,6 @@ export class KeyValueCache {
     for (const tensor of this.#tensors) tensor.dispose()
   }
 
-  // See Tensor's.
-  /** @internal */
-  [Symbol.dispose](): void {
-    this.dispose()
-  }
-
   /**
    * @internal
    * @returns a live cache of this model that no `forward` uses

@@ -434,12 +434,6 @@ export class Module {
   dispose(): void {
     for (const [, tensor] of tensorsIn(this)) tensor.dispose()
   }
-
-  // See Tensor's.
-  /** @internal */
-  [Symbol.dispose](): void {
-    this.dispose()
-  }
 }
 
 /** The properties on the way to a part of a layer: `['trfBlocks.0', 'attn']`. */

@@ -251,12 +251,6 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
     }
   }
 
-  // See Tensor's.
-  /** @internal */
-  [Symbol.dispose](): void {
-    this.dispose()
-  }
-
   /**
    * The shapes of the tensors that the optimizer keeps for a parameter, by PyTorch's names: `{ exp_avg:
    * parameter.shape }`. They begin as zeros, and `stateDict` has them. By default there are none.

@@ -185,12 +185,6 @@ export class Int8Weight {
     this.#storage = null
   }
 
-  // See Tensor's.
-  /** @internal */
-  [Symbol.dispose](): void {
-    this.dispose()
-  }
-
   /**
    * Quantizes `count` rows of a float32 matrix, from row `first` on.
    *

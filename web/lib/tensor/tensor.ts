@@ -397,12 +397,6 @@ export class Tensor {
     this.#int8Weight = null
   }
 
-  // Where Symbol.dispose does not exist yet, this defines a method named "undefined", which nobody calls.
-  /** @internal */
-  [Symbol.dispose](): void {
-    this.dispose()
-  }
-
   /** @internal */
   pointerTo(index: number): Pointer {
     return index === 0 ? this : { byteOffset: this.byteOffset + 4 * index }
