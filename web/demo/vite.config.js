@@ -4,6 +4,7 @@ import { defineConfig } from 'vite'
 import { fonts } from './fonts.js'
 import { formulas } from './formulas.js'
 import { offline } from './offline.js'
+import { policy } from './policy.js'
 import { recordings } from './recordings.js'
 import { still } from './still.js'
 
@@ -26,19 +27,6 @@ const headers = {
   'Cross-Origin-Resource-Policy': 'cross-origin',
 }
 
-/** The policy in the page itself, for hosts that send no headers of ours, such as GitHub Pages. */
-const policy = {
-  name: 'policy',
-  apply: 'build',
-  transformIndexHtml: () => [
-    {
-      tag: 'meta',
-      attrs: { 'http-equiv': 'Content-Security-Policy', content: POLICY },
-      injectTo: 'head-prepend',
-    },
-  ],
-}
-
 /** The server also sends it. The notebook has a policy of its own: see web/notebook/vite.config.js. */
 const sent = {
   name: 'sent',
@@ -56,7 +44,7 @@ const quiet = { checks: { pluginTimings: false } } // the subsets of the fonts t
 
 export default defineConfig({
   base: './', // served from any sub-path
-  plugins: [svelte(), formulas, fonts, recordings, still, policy, sent, offline(LATER, ['icon.svg'])],
+  plugins: [svelte(), formulas, fonts, recordings, still, policy(POLICY), sent, offline(LATER, ['icon.svg'])],
   resolve: {
     // The demo imports the package by its public names.
     alias: [

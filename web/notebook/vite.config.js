@@ -9,6 +9,7 @@ import { defineConfig } from 'vite'
 import { fonts } from '../demo/fonts.js'
 import { namesOfPackage } from '../demo/names.js'
 import { offline } from '../demo/offline.js'
+import { policy } from '../demo/policy.js'
 import { FRAME_POLICY, SCRIPT } from './src/frame.js'
 
 /** @param {string} path from the repository's root */
@@ -30,18 +31,6 @@ const POLICY = [
   "worker-src 'self' data:",
   "style-src 'self' 'nonce-editor'",
 ].join('; ')
-
-const policy = {
-  name: 'policy',
-  apply: 'build',
-  transformIndexHtml: () => [
-    {
-      tag: 'meta',
-      attrs: { 'http-equiv': 'Content-Security-Policy', content: POLICY },
-      injectTo: 'head-prepend',
-    },
-  ],
-}
 
 /** The worker is one file, which the page gives to the frame. The server of the development makes one, too. */
 const worker = {
@@ -67,7 +56,7 @@ const quiet = { checks: { pluginTimings: false } } // the worker takes seconds
 
 export default defineConfig({
   base: './',
-  plugins: [svelte(), fonts, namesOfPackage, policy, worker, offline(/^$/, [])],
+  plugins: [svelte(), fonts, namesOfPackage, policy(POLICY), worker, offline(/^$/, [])],
   resolve: {
     alias: [
       { find: /^gpt-layers\/(simd|relaxed)\.wasm/, replacement: WASM },
