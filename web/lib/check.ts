@@ -386,7 +386,7 @@ const isSignal = (value: unknown): value is SignalLike =>
   typeof Reflect.get(value, 'addEventListener') === 'function'
 
 /** The names of all configurations: one configuration may be given to a model and to each of its layers. */
-const CONFIG_NAMES = [
+export const CONFIG_NAMES: readonly string[] = [
   'vocabSize',
   'contextLength',
   'embDim',

@@ -45,8 +45,8 @@ export function toFloat32(name: string, dtype: string, bytes: Uint8Array): Float
   const length = bytes.length / size
   const data = new View(buffer as ArrayBuffer, byteOffset, length)
   if (data instanceof Float32Array) return data
-  if (length <= MOST && length > scratch.length) scratch = new Float32Array(length)
-  const values = length <= MOST ? scratch.subarray(0, length) : new Float32Array(length)
+  if (length <= MOST_VALUES && length > scratch.length) scratch = new Float32Array(length)
+  const values = length <= MOST_VALUES ? scratch.subarray(0, length) : new Float32Array(length)
   if (data instanceof Float64Array) values.set(data)
   else if (data instanceof Uint16Array && isFloat(dtype)) widen(values, data, dtype === 'BF16')
   else round(name, values, data, dtype === 'BOOL' ? 1 : Infinity)
@@ -55,7 +55,8 @@ export function toFloat32(name: string, dtype: string, bytes: Uint8Array): Float
 
 /** Memory for the values of one call after the other: to take and zero new memory costs a third of the time. */
 let scratch = new Float32Array(0)
-const MOST = 2 ** 20
+/** The values that are converted at once, unless a row of a matrix has more. */
+export const MOST_VALUES = 2 ** 20
 
 function widen({ buffer, length }: Float32Array, halves: Uint16Array, isBFloat16: boolean): void {
   const bits = new Uint32Array(buffer, 0, length)

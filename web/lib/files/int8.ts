@@ -203,13 +203,13 @@ function groupSizeOf(weight: TensorInfo, scale: TensorInfo): number {
   const dtypes = `${weight.dtype} and ${scale.dtype}`
   // The tensors of loadSafetensors are float32, whatever the file has.
   if (dtypes !== 'I8 and F32' && dtypes !== 'F32 and F32')
-    throw fail('VALUE', `${name} and ${name}_scale`, 'be I8 and F32', dtypes)
+    throw fail('VALUE', `${name} and ${name}${SCALE}`, 'be I8 and F32', dtypes)
   const [outputs, inputs] = weight.shape
   const [rows, groups] = scale.shape
   const length = scale.shape.length === 2 && rows === outputs ? groupLength(inputs, groups) : 0
   if (length > 0) return length
   const expected = `have shape [${outputs}, groups], with groups of equal, even length`
-  throw fail('SHAPE', `${name}_scale`, expected, `[${scale.shape.join(', ')}]`)
+  throw fail('SHAPE', name + SCALE, expected, `[${scale.shape.join(', ')}]`)
 }
 
 function checkScales({ name }: TensorInfo, scales: Values): Float32Array {

@@ -4,7 +4,7 @@ import type { TensorInfo } from './names.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { MAX_AXES, sizeOf } from '../tensor/shape.ts'
 import type { Bytes } from '../typed.ts'
-import { bytesOf, toFloat32, toInt8 } from './dtypes.ts'
+import { bytesOf, MOST_VALUES, toFloat32, toInt8 } from './dtypes.ts'
 
 /** A file whose tensors are known, and whose values come next. */
 export interface TensorFile {
@@ -69,9 +69,6 @@ export interface RowWriter {
   write: (values: Values, first: number, rows: number) => void
 }
 
-/** The values that are read at once, unless a row of a matrix has more. */
-const MOST_VALUES = 2 ** 20
-
 /** The most rows of a matrix with so many columns that are read at once. */
 export const rowsAtOnce = (cols: number, alignment: number): number =>
   alignment * Math.max(1, Math.floor(MOST_VALUES / (cols * alignment)))
@@ -100,7 +97,8 @@ export function* readRows(
   }
 }
 
-const SKIP = 2 ** 22
+/** The bytes that are read at once of what is not converted. */
+export const PIECE = 2 ** 22
 
 /** Where a reader is in its file. */
 export class Cursor {
@@ -128,7 +126,7 @@ export class Cursor {
   }
 
   *skip(bytes: number, missing?: string): Reading<void> {
-    for (let left = bytes; left > 0; left -= SKIP) yield* this.read(Math.min(left, SKIP), missing)
+    for (let left = bytes; left > 0; left -= PIECE) yield* this.read(Math.min(left, PIECE), missing)
   }
 }
 

@@ -25,6 +25,7 @@ import {
   kindOf,
   MAX_TENSORS,
   newBytes,
+  PIECE,
   readRows,
 } from './reading.ts'
 import {
@@ -351,7 +352,7 @@ function* readStorage(
   const [{ tensor, writer }] = used
   if (used.length === 1 && tensor.view.isWhole) return yield* readRows(tensor, writer, cursor)
   const bytes = newBytes(size)
-  for (let at = 0; at < size; at += PART) bytes.set(yield* cursor.read(Math.min(PART, size - at)), at)
+  for (let at = 0; at < size; at += PIECE) bytes.set(yield* cursor.read(Math.min(PIECE, size - at)), at)
   let floats: Float32Array | undefined
   for (const { tensor, writer } of used) {
     const { view } = tensor
@@ -361,8 +362,6 @@ function* readStorage(
     if (rows * cols > 0) writer.write(view.isWhole ? values : elementsOf(view, values), 0, rows)
   }
 }
-
-const PART = 2 ** 22
 
 function elementsOf({ offset, shape, strides }: TensorView, values: Float32Array | Int8Array) {
   const size = shape.reduce((product, n) => product * n, 1)

@@ -235,7 +235,7 @@ export class Module {
    * @example new gpt.Sequential(new gpt.Linear(5, 6), new gpt.ReLU()).modules().length // 3
    */
   modules(): Module[] {
-    return [...new Set(modulesIn(this).map(([, module]) => module))]
+    return namedModules(this).map(([, module]) => module)
   }
 
   /**

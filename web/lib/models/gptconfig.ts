@@ -1,7 +1,7 @@
 // Configurations of GPTs as people have them, and what a file says about its model.
 
 import type { TransformerBlockConfig } from '../layers/transformerblock.ts'
-import { checkConfig, checkObject, describe, isPlainObject, shortName } from '../check.ts'
+import { checkConfig, checkObject, CONFIG_NAMES, describe, isPlainObject, shortName } from '../check.ts'
 import { fail } from '../errors.ts'
 import { countBlocks, dropBatch, GPT, gptNames, HEAD, isOldMinGPT, TOKENS } from '../files/gptnames.ts'
 import { type TensorInfo, finderOf, listed } from '../files/names.ts'
@@ -48,7 +48,7 @@ const ACTIVATIONS: Readonly<Record<string, 'tanh' | 'none'>> = {
 }
 
 /** What we cannot compute: the name in config.json, and its only value. */
-const FIXED: Readonly<Record<string, unknown>> = {
+const ONLY_VALUES: Readonly<Record<string, unknown>> = {
   scale_attn_weights: true,
   scale_attn_by_inverse_layer_idx: false,
   add_cross_attention: false,
@@ -76,10 +76,10 @@ function readConfig(what: string, config: object): Given {
   const names = new Map()
   for (const [name, value] of entries) {
     const full = `${what}.${name}`
-    if (Object.hasOwn(FIXED, name) && value !== FIXED[name])
-      throw fail('VALUE', full, `be ${FIXED[name]}`, describe(value))
+    if (Object.hasOwn(ONLY_VALUES, name) && value !== ONLY_VALUES[name])
+      throw fail('VALUE', full, `be ${ONLY_VALUES[name]}`, describe(value))
     const ours = Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : name
-    if (isForeign && ours === name && !OURS.has(name)) continue
+    if (isForeign && ours === name && !CONFIG_NAMES.includes(name)) continue
     if (value === undefined || (value === null && ours !== name)) continue // n_inner: null is its default
     const own = name === 'activation_function' ? activation(full, value) : value
     if (names.has(ours) && values[ours] !== own) {
@@ -90,8 +90,6 @@ function readConfig(what: string, config: object): Given {
   }
   return { values: checkConfig(values), names }
 }
-
-const OURS = new Set([...Object.values(OTHER_NAMES), 'bias'])
 
 function activation(full: string, value: unknown): 'tanh' | 'none' {
   if (typeof value === 'string' && Object.hasOwn(ACTIVATIONS, value)) return ACTIVATIONS[value]
@@ -204,7 +202,7 @@ function readStated(stated: Record<string, unknown>): Partial<GPTModelConfig> & 
     if (isNanoGPT && !MODEL_ARGS.includes(name)) {
       throw fail('VALUE', 'model_args of source', `have names among ${MODEL_ARGS.join(', ')}`, describe(name))
     }
-    const isKnown = Object.hasOwn(OTHER_NAMES, name) || Object.hasOwn(FIXED, name)
+    const isKnown = Object.hasOwn(OTHER_NAMES, name) || Object.hasOwn(ONLY_VALUES, name)
     return isKnown ? [[name, typeof value === 'string' ? parsed(value) : value]] : []
   })
   const { nHeads, layerNormEpsilon, approximate } = readConfig('source', Object.fromEntries(config)).values
