@@ -234,7 +234,7 @@ test('a row of one’s own is typed: six numbers, which “How it is computed”
     all.map((one) => one.textContent?.trim()),
   )
   assert.deepEqual(row.slice(4, 6), ['−0.4472', '2.2361'])
-  assert.match(await text(page, '#worked-example .told'), /nn\.LayerNorm, .* gives only nan for row 1/)
+  assert.match(await text(page, '#worked-example .explanation'), /nn\.LayerNorm, .* gives only nan for row 1/)
   await press(page, 'Control', 'z')
   assert.equal(await stats(page), before)
   assert.deepEqual(complaints, [])

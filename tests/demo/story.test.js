@@ -10,7 +10,7 @@ import { after, before, describe, test } from 'node:test'
 import * as gpt from 'gpt-layers'
 import { tokenizerOf } from '../../build/demo/words.js'
 import { Engine } from '../../build/demo/writer/engine.js'
-import { deviationsOf, REPLACEMENTS, saysOf } from '../../build/demo/writer/norms.js'
+import { deviationsOf, REPLACEMENTS, ablationName } from '../../build/demo/writer/norms.js'
 import slice, { ALL, NORMS, PROMPT, TEMPERATURE } from '../../build/demo/sections/story/slice.js'
 import { record } from '../../web/demo/recordings.js'
 import { randomFrom, readStory, writeStory } from '../../web/examples/stories/grammar.js'
@@ -146,7 +146,7 @@ test('until the model is there, the page shows what it will write', async () => 
 
 test('the norms that are off have one name, and in the address a short one', () => {
   assert.deepEqual(
-    [[], [2], [9], [2, 7], ALL].map((off) => saysOf('nothing', off, NORMS)),
+    [[], [2], [9], [2, 7], ALL].map((off) => ablationName('nothing', off, NORMS)),
     [
       'all norms on',
       'without norm 2 of block 1',
@@ -155,7 +155,7 @@ test('the norms that are off have one name, and in the address a short one', () 
       'without any norm',
     ],
   )
-  assert.equal(saysOf('rms', ALL, NORMS), 'no − μ in all 9 norms')
+  assert.equal(ablationName('rms', ALL, NORMS), 'no − μ in all 9 norms')
   for (const off of [[], ALL, [2, 7]]) {
     const query = slice.toQuery({ ...slice.defaults(), off })
     assert.deepEqual(slice.fromQuery(new Map(Object.entries(query))).state.off, off)
@@ -336,7 +336,7 @@ describe('inside a GPT', { concurrency: 2 }, () => {
           await page.select('#story select', replacement)
           await waitInPage(
             page,
-            `document.querySelectorAll('#story .title')[1]?.textContent.includes(${JSON.stringify(saysOf(replacement, ALL, NORMS))})`,
+            `document.querySelectorAll('#story .title')[1]?.textContent.includes(${JSON.stringify(ablationName(replacement, ALL, NORMS))})`,
           )
           const from = await page.evaluate(() => new URLSearchParams(location.search).get('story.from'))
           await assertWrites(page, write({ off: ALL, replacement, from: Number(from ?? 10) }).texts)

@@ -238,7 +238,7 @@ const six = (/** @type {string[][]} */ rows) => rows.map((row) => row.slice(0, 6
 /** @param {Page} page @param {string} name of a button */
 const pressButton = (page, name) => click(page, `${ROOT} ::-p-xpath(.//button[normalize-space()="${name}"])`)
 const step = (/** @type {Page} */ page) => text(page, `${ROOT} .title`)
-const said = (/** @type {Page} */ page) => text(page, `${ROOT} .told`)
+const said = (/** @type {Page} */ page) => text(page, `${ROOT} .explanation`)
 const trust = (/** @type {Page} */ page) => text(page, `${ROOT} .trust`)
 const dot = (/** @type {number} */ row, /** @type {number} */ col) =>
   `[role="slider"][aria-label="sample ${row}, number ${col}"]`
@@ -465,7 +465,7 @@ test('on a phone the explanation of a tapped number is on the screen, and no num
     for (const row of [1, 2]) {
       await page.$eval(cellAt(table, row, 2), (cell) => cell.scrollIntoView({ block: 'center' }))
       await page.tap(cellAt(table, row, 2))
-      const [shown, cell] = await page.$$eval(`${ROOT} :is(.told p, td.pointed)`, (all) =>
+      const [shown, cell] = await page.$$eval(`${ROOT} :is(.explanation p, td.pointed)`, (all) =>
         all.map((one) => one.getBoundingClientRect().toJSON()).sort((a, b) => b.width - a.width),
       )
       assert.ok(

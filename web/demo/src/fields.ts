@@ -48,22 +48,10 @@ export function integer(initial: number, limits?: Limits): Field<number> {
   }
 }
 
-export const LARGEST_SEED = 2 ** 32 - 1
-
-export const seed = (initial: number) => integer(initial, { min: 0, max: LARGEST_SEED })
+export const seed = (initial: number) => integer(initial, { min: 0, max: 2 ** 32 - 1 })
 
 export function choice<const T extends string>(initial: T, choices: readonly T[]): Field<T> {
   return { initial, read: (text) => choices.find((one) => one === text), write: (value) => value }
-}
-
-export function flag(initial: boolean): Field<boolean> {
-  const read = (text: string) => (text === 'yes' ? true : text === 'no' ? false : undefined)
-  return { initial, read, write: (value) => (value ? 'yes' : 'no') }
-}
-
-/** @param limits `max`: the length of the longest text */
-export function text(initial: string, { max = 1000 }: { max?: number } = {}): Field<string> {
-  return { initial, read: (value) => (value.length <= max ? value : undefined), write: (value) => value }
 }
 
 /**

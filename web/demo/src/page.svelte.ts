@@ -53,14 +53,6 @@ export class Page {
   }
 
   /**
-   * The state before the last step of the history, so that a section can show what changed; `state` if there
-   * is none.
-   */
-  get before() {
-    return this.#past.at(-1) ?? this.state
-  }
-
-  /**
    * Changes a slice of the state; the document is up to date when the call returns. One gesture (a drag, a
    * number typed in one go, a click) is one step to undo.
    */

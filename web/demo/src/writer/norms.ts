@@ -16,7 +16,7 @@ export const nameOf = (i: number, norms: number): string =>
   i === norms - 1 ? 'final norm' : `norm ${1 + (i % 2)} of block ${1 + Math.floor(i / 2)}`
 
 /** What a text without some norms is called, such as “without norm 2 of block 1”. @param off from 1 */
-export function saysOf(replacement: Replacement, off: readonly number[], norms: number): string {
+export function ablationName(replacement: Replacement, off: readonly number[], norms: number): string {
   if (off.length === 0) return 'all norms on'
   const all = replacement === 'nothing' ? 'any norm' : `all ${norms} norms`
   const some = off.length > 1 ? `${off.length} norms` : nameOf(off[0] - 1, norms)

@@ -27,18 +27,18 @@ export class Story {
   /** How many words of the recording are shown. */
   #typed = $state(WORDS.first)
   /** Whether the page moves the switch by itself, which it does once. */
-  shows = $state(false)
+  autoplay = $state(false)
 
   #state = $derived.by(() => this.page.state.story)
   /** Equal texts, so that no story begins anew where only what is shown changes. */
   #settings = $derived(JSON.stringify(this.#state))
   /** Whether the report is the model's; before, it is the recording. */
-  live = $derived.by(() => this.writer.live && !this.shows)
+  live = $derived.by(() => this.writer.live && !this.autoplay)
   /** The norms that are off, from 1. */
   off = $derived(ALL.filter((norm) => this.#state.off.includes(norm)))
   /** The page's switch: whether a norm is on. */
   on = $derived.by(() =>
-    this.shows ? this.#typed < WORDS.off || this.#typed >= WORDS.on : this.off.length < NORMS,
+    this.autoplay ? this.#typed < WORDS.off || this.#typed >= WORDS.on : this.off.length < NORMS,
   )
   /** Whether there is a text to show: the recording has the default settings, and all norms on or all off. */
   shown = $derived.by(() => {
@@ -92,29 +92,29 @@ export class Story {
     if (this.live || this.#typed >= WORDS.last) return
     const timer = setInterval(() => {
       if (this.writer.seen) this.#typed++
-      if (this.shows && this.#typed >= WORDS.on) void this.#stopShow()
+      if (this.autoplay && this.#typed >= WORDS.on) void this.#endAutoplay()
     }, PACE)
     return () => clearInterval(timer)
   }
 
   /** Moves the switch: off and on again. Not where the reader wants no motion, or a link has other settings. */
-  show() {
+  startAutoplay() {
     if (prefersReducedMotion.current || this.live || this.#settings !== JSON.stringify(slice.defaults()))
       return
-    this.shows = true
+    this.autoplay = true
     this.writer.hold(true)
   }
 
   /** The model goes on where the recording is. */
-  async #stopShow() {
+  async #endAutoplay() {
     await this.writer.catchUp(this.#typed)
-    this.shows = false
+    this.autoplay = false
     this.writer.hold(false)
   }
 
   /** Moves the page's switch. */
   switchTo(on: boolean) {
-    if (this.shows) void this.#stopShow()
+    if (this.autoplay) void this.#endAutoplay()
     this.turn({ off: on ? [] : ALL, replacement: 'nothing' })
   }
 
