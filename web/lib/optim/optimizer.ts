@@ -65,7 +65,7 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
   // Private, so that printing an optimizer does not print the parameters.
   #groups: readonly ParamGroup<Options>[]
   #places: readonly Place<Options>[]
-  #schema: readonly [string, Schema[string]][]
+  #checks: readonly { name: string; check: Schema[string][1] }[]
 
   /**
    * @param parameters an array of parameters, or of groups such as `{ params: [...], lr: 1e-4 }`; at least
@@ -75,7 +75,7 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
   constructor(parameters: readonly Tensor[] | readonly GivenGroup<Options>[], defaults: Options) {
     nameMethods(new.target)
     if (this.#isOfUser) registerKeeper(this)
-    this.#schema = Object.entries(new.target.schema())
+    this.#checks = Object.entries(new.target.schema()).map(([name, [, check]]) => ({ name, check }))
     const groups = construct(new.target, [], 0, () => makeGroups(parameters, defaults))
     this.#groups = Object.freeze(groups)
     this.#places = groups.flatMap((group) =>
@@ -304,7 +304,7 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
   #checkOptions(): void {
     this.#groups.forEach((group: Record<string, unknown>, i) => {
       const before = this.#groups.length > 1 ? `paramGroups[${i}].` : ''
-      for (const [name, [, check]] of this.#schema) check(before + name, group[name], group)
+      for (const { name, check } of this.#checks) check(before + name, group[name], group)
     })
   }
 
