@@ -4,7 +4,7 @@ import { fail } from '../errors.ts'
 import * as random from '../runtime/random.ts'
 import { heap } from '../runtime/runtime.ts'
 import { checkTensor } from './check.ts'
-import { type NestedArray, flatten } from './nested.ts'
+import { type NestedArray, fromNested } from './nested.ts'
 import { MAX_INTEGER, checkShape, sameShape, sizeOf } from './shape.ts'
 import { Tensor } from './tensor.ts'
 
@@ -69,7 +69,7 @@ export const tensor = /* @__PURE__ */ named(
   'tensor',
   (values: NestedArray | NumberArray, shape?: readonly number[]): Tensor => {
     const given = shape === undefined ? undefined : checkShape(shape)
-    const { data, shape: nesting } = flatten('values', values)
+    const { data, shape: nesting } = fromNested('values', values)
     const wanted = given ?? nesting
     const fits = sameShape(nesting, wanted) || (nesting.length === 1 && data.length === sizeOf(wanted))
     if (!fits) {

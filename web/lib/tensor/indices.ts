@@ -3,7 +3,7 @@ import { fail } from '../errors.ts'
 import { heap } from '../runtime/runtime.ts'
 import { type BigIntArray, type NumberArray, checkMemory, isBigInts, isTyped } from '../typed.ts'
 import { checkTensor } from './check.ts'
-import { type NestedArray, flatten } from './nested.ts'
+import { type NestedArray, fromNested } from './nested.ts'
 import { Tensor } from './tensor.ts'
 
 /**
@@ -62,7 +62,7 @@ function dataOf(
     checkMemory(name, value)
     return { data: value, shape: [value.length] }
   }
-  if (typeof value === 'number' || Array.isArray(value) || isTyped(value)) return flatten(name, value)
+  if (typeof value === 'number' || Array.isArray(value) || isTyped(value)) return fromNested(name, value)
   if (value instanceof Tensor) return checkTensor(name, value)
   throw fail(
     'TYPE',

@@ -13,7 +13,7 @@ const SINGLE: readonly number[] = []
  * @param data row-major
  * @returns the numbers, nested as the shape says; one number for shape `[]`
  */
-export function nest(data: ArrayLike<number>, shape: readonly number[]): NestedArray {
+export function toNested(data: ArrayLike<number>, shape: readonly number[]): NestedArray {
   let next = 0
   const from = (axis: number): NestedArray =>
     axis === shape.length ? data[next++] : Array.from({ length: shape[axis] }, () => from(axis + 1))
@@ -27,7 +27,7 @@ export function nest(data: ArrayLike<number>, shape: readonly number[]): NestedA
  *   such as those of an array that contains itself; VALUE for a typed array whose memory was transferred to a
  *   worker
  */
-export function flatten(
+export function fromNested(
   name: string,
   values: unknown,
 ): { data: ArrayLike<number>; shape: readonly number[] } {

@@ -7,7 +7,7 @@ import { type Pointer, heap } from '../runtime/runtime.ts'
 import { giveToScope } from '../runtime/scope.ts'
 import { checkTensor } from './check.ts'
 import { Compared, hashOfFloats, withoutValues } from './compared.ts'
-import { type NestedArray, nest } from './nested.ts'
+import { type NestedArray, toNested } from './nested.ts'
 import { type PrintOptions, formatTensor } from './print.ts'
 import { checkElements, checkSameShape } from './shape.ts'
 import { type BackwardOptions, type Step, backward } from './tape.ts'
@@ -300,7 +300,7 @@ export class Tensor {
    * @example gpt.tensor([1, 2, 3, 4], [2, 2]).toArray() // [[1, 2], [3, 4]]
    */
   toArray(): NestedArray {
-    return nest(this.data, this.shape)
+    return toNested(this.data, this.shape)
   }
 
   /**
@@ -310,7 +310,7 @@ export class Tensor {
    * @example JSON.stringify({ x: gpt.tensor([1, NaN]) }) // '{"x":[1,null]}'
    */
   toJSON(_key?: string): NestedArray {
-    return nest(this.data, this.shape)
+    return toNested(this.data, this.shape)
   }
 
   /**

@@ -17,7 +17,7 @@ import { Tensor } from './tensor.ts'
  * @example gpt.maximum(gpt.tensor([1, 5]), gpt.tensor([3, 4])).toArray() // [3, 5]
  */
 export const maximum = /* @__PURE__ */ named('maximum', (x: Tensor, y: Tensor | number) =>
-  extreme('gpt_maximum', x, y),
+  maximumOrMinimum('gpt_maximum', x, y),
 )
 
 /**
@@ -27,10 +27,10 @@ export const maximum = /* @__PURE__ */ named('maximum', (x: Tensor, y: Tensor | 
  * @example gpt.minimum(gpt.tensor([1, 5]), gpt.tensor([3, 4])).toArray() // [1, 4]
  */
 export const minimum = /* @__PURE__ */ named('minimum', (x: Tensor, y: Tensor | number) =>
-  extreme('gpt_minimum', x, y),
+  maximumOrMinimum('gpt_minimum', x, y),
 )
 
-function extreme(kernel: 'gpt_maximum' | 'gpt_minimum', x: Tensor, y: unknown): Tensor {
+function maximumOrMinimum(kernel: 'gpt_maximum' | 'gpt_minimum', x: Tensor, y: unknown): Tensor {
   checkTensor('x', x)
   const b = operand('y', y)
   const result = elementwise(kernel, [x, b], broadcast(x.shape, shapeOf(b), 'y'))
@@ -124,7 +124,7 @@ function triangle({ isLower }: { isLower: boolean }): (x: Tensor, options?: Tria
     const checks = { diagonal: integer(-(2 ** 31), 2 ** 31) }
     const { diagonal } = checkOptions<Required<TriangleOptions>>(options, { diagonal: 0 }, checks)
     if (x.shape.length < 2) throw fail('SHAPE', 'the tensor', 'have 2 axes or more', x.shape)
-    const part = (whole: Tensor) => {
+    const triangleOf = (whole: Tensor) => {
       const y = Tensor.full(whole.shape, 0)
       const [rows, cols] = whole.shape.slice(-2)
       const [from, to] = [whole.data, y.data]
@@ -135,6 +135,6 @@ function triangle({ isLower }: { isLower: boolean }): (x: Tensor, options?: Tria
       }
       return y
     }
-    return record(part(x), [x], (dy) => [part(dy)], [])
+    return record(triangleOf(x), [x], (dy) => [triangleOf(dy)], [])
   })
 }
