@@ -6,7 +6,7 @@ import type { Matrices } from './matrix.ts'
 import { shortName } from '../check.ts'
 import { type GptLayersError, fail, withName } from '../errors.ts'
 import { checkTensor } from '../tensor/check.ts'
-import { evenGroups, GROUP_SIZE, groupLength, int8Of, Int8Weight, unitOf } from '../tensor/int8weight.ts'
+import { evenGroups, GROUP_SIZE, groupLength, int8Of, Int8Weight, alignmentOf } from '../tensor/int8weight.ts'
 import { type Match, type TensorInfo, SCALE } from './names.ts'
 import { type RowWriter, type Values, rowsAtOnce } from './reading.ts'
 
@@ -59,7 +59,7 @@ function layoutOf(match: Match, matrices: Matrices, dtype: 'float32' | 'int8'): 
   const [outputs, inputs] = transposed ? [cols, count] : [count, cols]
   const groupSize =
     int8Weight?.groupSize ?? (scale ? groupSizeOf(info, scale) : evenGroups(inputs, GROUP_SIZE))
-  return { shape: [outputs, inputs], groupSize, transposed, alignment: unitOf(transposed, groupSize) }
+  return { shape: [outputs, inputs], groupSize, transposed, alignment: alignmentOf(transposed, groupSize) }
 }
 
 /** Writes rows to int8 weights. See `Copier`, whose parameters these are. */

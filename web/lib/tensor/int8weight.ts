@@ -14,8 +14,8 @@ export const GROUP_SIZE = 128
 const OUTPUTS = 32
 const INPUTS = 2
 
-/** The bytes of memory, beside the weight itself, that reading and writing it take at once: about so many. */
-const STAGE = 2 ** 22
+/** About how many bytes, beside the weight itself, reading it takes. */
+const BUFFER = 2 ** 22
 
 /** What a size function returns where no memory is large enough. */
 const SIZE_MAX = 2 ** 32 - 1
@@ -37,11 +37,12 @@ export function groupLength(inputs: number, groups: number): number {
 }
 
 /**
- * A matrix can be written in slabs of rows. The first row of a slab is a multiple of this.
+ * A matrix may be written in several calls, some rows in each. The first row of a call is a multiple of this.
  *
  * @param transposed whether the matrix is [inputs, outputs]
  */
-export const unitOf = (transposed: boolean, groupSize: number): number => (transposed ? groupSize : OUTPUTS)
+export const alignmentOf = (transposed: boolean, groupSize: number): number =>
+  transposed ? groupSize : OUTPUTS
 
 /** What the kernels call `dot`: for which inner loop weights are laid out, and caches. */
 export const isByDot = (): number => Number(int8Kernel === 'dot')
@@ -142,7 +143,7 @@ export class Int8Weight {
   readValues(target: Int8Array | Uint8Array): void {
     const [outputs, inputs] = this.shape
     const memory = heap()
-    const most = OUTPUTS * Math.max(1, Math.floor(STAGE / (inputs * OUTPUTS)))
+    const most = OUTPUTS * Math.max(1, Math.floor(BUFFER / (inputs * OUTPUTS)))
     const byteOffset = memory.allocate(Math.min(most, outputs) * inputs)
     try {
       for (let first = 0; first < outputs; first += most) {
@@ -190,7 +191,7 @@ export class Int8Weight {
    *
    * @internal
    * @param rows where the rows are in the memory
-   * @param first a multiple of `unitOf`
+   * @param first a multiple of `alignmentOf`
    * @param transposed whether the matrix is [inputs, outputs]
    * @returns false where they are not finite
    */

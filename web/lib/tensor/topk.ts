@@ -53,11 +53,11 @@ export const topk = /* @__PURE__ */ operation((x: Tensor, k: number, options?: T
  *   where there are fewer; without those of NaN
  */
 export function largest(values: Float32Array, count: number): Int32Array {
-  const room = new Int32Array(Math.min(count, values.length))
+  const first = new Int32Array(Math.min(count, values.length))
   let [size, i] = [0, 0]
-  for (; i < values.length && size < room.length; i++) if (!Number.isNaN(values[i])) room[size++] = i
-  const heap = room.subarray(0, size) // the root is the worst of the best so far
-  for (let root = size >> 1; root-- > 0;) sink(heap, root, values)
+  for (; i < values.length && size < first.length; i++) if (!Number.isNaN(values[i])) first[size++] = i
+  const heap = first.subarray(0, size) // the root is the worst of the best so far
+  for (let root = size >> 1; root-- > 0;) siftDown(heap, root, values)
   let least = values[heap[0]]
   for (; i < values.length; i++) {
     // Skips four values in one step: hardly any is larger than the least of the best.
@@ -68,14 +68,14 @@ export function largest(values: Float32Array, count: number): Int32Array {
       i += 4
     if (!(values[i] > least)) continue
     heap[0] = i
-    sink(heap, 0, values)
+    siftDown(heap, 0, values)
     least = values[heap[0]]
   }
   return heap.sort((a, b) => values[b] - values[a] || a - b)
 }
 
 /** Moves the index at `root` down to its place. */
-function sink(heap: Int32Array, root: number, values: Float32Array): void {
+function siftDown(heap: Int32Array, root: number, values: Float32Array): void {
   const index = heap[root]
   const isWorse = (a: number, b: number) => values[a] < values[b] || (values[a] === values[b] && a > b)
   for (;;) {
