@@ -117,6 +117,24 @@ GPT_INLINE void gpt_multiply_keys(float *scores, size_t scores_step, const float
                                 .panels = 1});
 }
 
+/* out[size][8] += Σ over the keys of rows[key] · weights[key][0 ... 7], as above. */
+GPT_INLINE void gpt_add_weighted_rows(float *out, const float *weights, size_t weights_step,
+                                      const float *rows, size_t keys, size_t size)
+{
+    gpt_gemm_tiles(&(gpt_tiles){.y = out,
+                                .y_row = GPT_PANEL_WIDTH,
+                                .start = out,
+                                .start_row = GPT_PANEL_WIDTH,
+                                .a = rows,
+                                .a_row = 1,
+                                .a_col = gpt_padded(size),
+                                .b = weights,
+                                .b_row = weights_step,
+                                .rows = gpt_round_up(size, GPT_TILE_ROWS),
+                                .depth = keys,
+                                .panels = 1});
+}
+
 /* y = Σ w · v and, unless NULL, the softmax's max and sum, for the block of queries from number `first` on.
  * y, max and sum begin with that query. scratch has gpt_attention_block_size(tokens, keys, size) floats,
  * where `keys` counts all keys. */

@@ -118,18 +118,7 @@ static void backward_panel(const backward_scratch *s, const gpt_head *a, const p
     gpt_multiply_keys(weights, s->queries, s->q_panels + r * row, k, keys, size);
     gpt_multiply_keys(dscores, s->queries, s->dy_panels + r * row, v, keys, size);
     softmax_backward(weights, dscores, s->queries, a, rows + r / GPT_PANEL_WIDTH, query, begin, keys);
-    gpt_gemm_tiles(&(gpt_tiles){.y = dq,
-                                .y_row = GPT_PANEL_WIDTH,
-                                .start = dq,
-                                .start_row = GPT_PANEL_WIDTH,
-                                .a = k,
-                                .a_row = 1,
-                                .a_col = row,
-                                .b = dscores,
-                                .b_row = s->queries,
-                                .rows = gpt_round_up(size, GPT_TILE_ROWS),
-                                .depth = keys,
-                                .panels = 1});
+    gpt_add_weighted_rows(dq, dscores, s->queries, k, keys, size);
 }
 
 /* Adds this block's share of dk and dv, for GPT_TILE_ROWS keys from begin + j on. Earlier panels than the

@@ -95,18 +95,7 @@ static void add_values(float *out, const float *weights, const float *v, size_t 
                        size_t query, size_t size)
 {
     const size_t v_step = gpt_padded(size);
-    gpt_gemm_tiles(&(gpt_tiles){.y = out,
-                                .y_row = GPT_PANEL_WIDTH,
-                                .start = out,
-                                .start_row = GPT_PANEL_WIDTH,
-                                .a = v,
-                                .a_row = 1,
-                                .a_col = v_step,
-                                .b = weights,
-                                .b_row = GPT_PANEL_WIDTH,
-                                .rows = gpt_round_up(size, GPT_TILE_ROWS),
-                                .depth = visible,
-                                .panels = 1});
+    gpt_add_weighted_rows(out, weights, GPT_PANEL_WIDTH, v, visible, size);
     if (visible == keys) return;
     for (size_t d = 0; d < size; d++) {
         v128_t low = wasm_v128_load(out + d * GPT_PANEL_WIDTH),
