@@ -1,15 +1,12 @@
 // The notebook page in browsers: its cells print what PyTorch prints, and whatever somebody writes into them
 // ends in words.
 
-/** @import { Page } from 'puppeteer-core' */
-
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import * as runner from 'node:test'
-import { fileURLToPath, pathToFileURL } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import {
   BROWSERS,
@@ -55,7 +52,6 @@ const site = useSite({ saves: true })
 const READY = { ready: '.cell' }
 const openAt = (/** @type {string} */ fragment, options = {}) =>
   site.open(`notebook/${fragment}`, { ...READY, ...options })
-const says = (/** @type {Page} */ page) => text(page, '.says')
 
 /** Opens cells as somebody who was sent a link, and runs them. @param {...string} cells */
 async function runCells(...cells) {
@@ -254,7 +250,7 @@ for (const [what, fragment, expected] of /** @type {[string, () => string, RegEx
   test(`a link ${what} ends in words, and the first notebook is there`, async () => {
     const { page } = await openAt(fragment())
     await get(page, '.says p')
-    assert.match(await says(page), expected)
+    assert.match(await text(page, '.says'), expected)
     assert.equal((await settle(page))[0].text, recorded.notebook[0].prints)
     await page.close()
   })
@@ -289,12 +285,10 @@ test('what is downloaded runs in Node, opens again, and is kept', async () => {
   const bytes = await site.saved('mine.mjs', () => press(page, 'Download'))
   assert.ok(String(bytes).startsWith(HEADER))
   const path = join(site.folder, 'mine.mjs')
-  const entry = pathToFileURL(fileURLToPath(new URL('../../dist/index.js', import.meta.url)))
-  writeFileSync(join(site.folder, 'run.mjs'), String(bytes).replace("'gpt-layers'", `'${entry}'`))
-  assert.equal(
-    String(execFileSync(process.execPath, [join(site.folder, 'run.mjs')])),
-    'tensor([0., 1., 2.])\n',
-  )
+  const entry = new URL('../../dist/index.js', import.meta.url)
+  const program = join(site.folder, 'run.mjs')
+  writeFileSync(program, String(bytes).replace("'gpt-layers'", `'${entry}'`))
+  assert.equal(String(execFileSync(process.execPath, [program])), 'tensor([0., 1., 2.])\n')
   await page.close()
   const next = await openAt('#blank')
   await upload(next.page, 'input[accept*=".mjs"]', path)

@@ -9,7 +9,6 @@ import { transform } from './transform.ts'
 
 const LINES = 1000 // that a run of a cell may print
 const CHARACTERS = 200_000
-const LONGEST = 20_000 // characters of one print
 const EVERY = 50 // milliseconds between two messages with outputs, and two moments to be stopped
 
 /** The cell that has run last: what a timer prints is its output, too. */
@@ -36,15 +35,12 @@ function flushSoon() {
   else if (items.length + figures.size === 1) setTimeout(flush, EVERY)
 }
 
-const textOf = (value: unknown) => {
-  const text = inspect(value)
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}... (${text.length} characters)` : text
-}
-
 function print(...values: unknown[]) {
-  if (printed.lines >= LINES || printed.characters >= CHARACTERS) printed.skipped++
+  const left = CHARACTERS - printed.characters
+  if (printed.lines >= LINES || left <= 0) printed.skipped++
   else {
-    const text = values.map(textOf).join(' ')
+    const whole = values.map((value) => inspect(value)).join(' ')
+    const text = whole.length > left ? `${whole.slice(0, left)}... (${whole.length} characters)` : whole
     printed.lines += text.split('\n').length
     printed.characters += text.length
     items.push({ type: 'text', text })
@@ -73,7 +69,7 @@ function fail(error: unknown) {
   const text =
     error instanceof Error
       ? `${error.name}: ${said}${hint ? `\nComing from PyTorch: ${hint}` : ''}`
-      : `Thrown: ${textOf(error)}`
+      : `Thrown: ${inspect(error)}`
   items.push({ type: 'error', text, where: whereIs(error) })
   flush()
 }
