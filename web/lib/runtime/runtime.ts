@@ -201,7 +201,7 @@ export function tryRun(kernel: FunctionName, args: readonly (Pointer | number)[]
   const call: Kernel = exports[kernel]
   const status = call(...args.map(toNumber))
   if (status === ERR_VALUE) return false
-  check(kernel, status)
+  if (status !== 0) throw refusal(kernel, status)
   return true
 }
 
@@ -230,16 +230,11 @@ function call(
     const call: Kernel = exports[kernel]
     status = call(...values)
   }
-  check(kernel, status)
+  if (status !== 0) throw refusal(kernel, status)
 }
 
-function check(kernel: string, status: number): void {
-  if (status === 0) return
-  throw new GptLayersError(
-    'INTERNAL',
-    `${kernel} refused its arguments with status ${status}; please report this`,
-  )
-}
+const refusal = (kernel: string, status: number): GptLayersError =>
+  new GptLayersError('INTERNAL', `${kernel} refused its arguments with status ${status}; please report this`)
 
 function toNumber(arg: Argument): number {
   if (typeof arg === 'number') return arg

@@ -242,8 +242,8 @@ export function backward(root: Tensor, first: unknown, second?: BackwardOptions)
     // A gradient belongs to who receives it, and to no scope.
     withoutScope(() =>
       withoutTape(() => {
-        const first = gradient === null ? Tensor.full(shape, 1) : unchanging(gradient, steps)
-        give(root.step ?? root, first, sums)
+        const dRoot = gradient === null ? Tensor.full(shape, 1) : unchanging(gradient, steps)
+        give(root.step ?? root, dRoot, sums)
         for (const step of steps) {
           const dy = sums.get(step)
           sums.delete(step)
