@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GPT_CONFIG_124M } from 'gpt-layers'
-import { assertRefuses, biasOf, heapSize, loadForTest, untyped } from './support.js'
+import { assertRefuses, heapSize, loadForTest, untyped } from './support.js'
 
 const gpt = await loadForTest()
 
@@ -35,31 +35,6 @@ test('1024 tokens in noGrad need 2 MiB besides weights, input and output', async
   // Each further thread needs a block of hidden values, 0.94 MiB, and a stack.
   const bytes = 4 * (4_722_432 + 2 * 1024 * 768) + (1 + own.threads) * 2 ** 20
   assert.ok(heapSize(own) <= bytes, `${heapSize(own)} of ${bytes} bytes`)
-})
-
-test('GPT-2’s c_fc and c_proj load from their Conv1D layout, all or nothing', () => {
-  const [fc, proj] = [new gpt.Conv1D(33, 17), new gpt.Conv1D(17, 33)]
-  const dict = { 'c_fc.weight': fc.weight, 'c_fc.bias': gpt.randn([33]), 'c_proj.weight': proj.weight }
-  const layer = new gpt.FeedForward({ embDim: 17, hiddenDim: 33 })
-  const before = layer.parameters().map((parameter) => parameter.toArray())
-  const load = (/** @type {Record<string, Tensor>} */ dict) => () => layer.loadStateDict(dict)
-  assertRefuses(load(dict), 'VALUE', /^FeedForward.loadStateDict: dict should have layers.2.bias/)
-  const wrong = { ...dict, 'c_proj.bias': gpt.zeros([33]) }
-  assertRefuses(load(wrong), 'SHAPE', /^FeedForward.loadStateDict: c_proj.bias should have shape \[17\]/)
-  const turned = { ...dict, 'c_proj.bias': gpt.zeros([17]), 'c_fc.weight': proj.weight }
-  assertRefuses(load(turned), 'SHAPE', /c_proj.weight should have shape \[17, 33\], got \[33, 17\]$/)
-  assert.deepEqual(
-    layer.parameters().map((parameter) => parameter.toArray()),
-    before,
-  )
-  layer.loadStateDict({ ...dict, 'c_proj.bias': gpt.randn([17]) })
-  biasOf(fc).data.set(dict['c_fc.bias'].data)
-  biasOf(proj).data.set(biasOf(layer.layers[2]).data)
-  const x = gpt.randn([2, 5, 17])
-  const expected = proj.forward(new gpt.GELU().forward(fc.forward(x)))
-  layer
-    .forward(x)
-    .data.forEach((value, i) => assert.ok(Math.abs(value - expected.data[i]) < 1e-6, `element ${i}`))
 })
 
 test('a replaced layer counts in evaluation mode as in training mode', () => {

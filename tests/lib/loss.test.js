@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertRefuses, gradientOf, loadForTest, nextAddress } from './support.js'
+import { assertRefuses, gradientOf, loadForTest } from './support.js'
 
 const gpt = await loadForTest()
 
@@ -51,23 +51,6 @@ test('cross entropy without a target that counts is NaN, as in PyTorch, and its 
     [3, 0],
   ])
     assert.ok(Number.isNaN(gpt.mse(gpt.zeros(shape), gpt.zeros(shape)).item()), `the mean of ${shape}`)
-})
-
-test('a loss is freed by its scope, unless the scope returns it: then backward frees what it needed', () => {
-  const x = gpt.parameter(gpt.randn([4, 5]))
-  const before = nextAddress(gpt)
-  const lossOf = () => gpt.crossEntropy(x.mul(2), [0, 1, 2, 3])
-  gpt.scope(() => void lossOf())
-  assert.equal(nextAddress(gpt), before)
-
-  const returned = gpt.scope(lossOf)
-  assert.notEqual(nextAddress(gpt), before)
-  returned.backward()
-  assert.deepEqual(gradientOf(x).shape, [4, 5])
-  assertRefuses(() => returned.backward(), 'VALUE', /^backward: should be called once/)
-  returned.dispose()
-  gradientOf(x).dispose()
-  assert.equal(nextAddress(gpt), before)
 })
 
 test('the backward of a disposed loss, or through a disposed prediction, is refused', () => {

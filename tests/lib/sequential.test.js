@@ -2,27 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertRefuses, backwardThrough, biasOf, loadForTest, untyped, usedMemory } from './support.js'
+import { assertRefuses, backwardThrough, loadForTest, untyped, usedMemory } from './support.js'
 
 const gpt = await loadForTest()
-
-test('Sequential runs its layers in order and names their parameters by number', () => {
-  const layer = new gpt.Sequential(new gpt.Linear(5, 6), new gpt.ReLU(), new gpt.LayerNorm(6))
-  assert.deepEqual(layer.forward(gpt.randn([2, 5])).shape, [2, 6])
-  assert.deepEqual(Object.keys(layer.stateDict()), ['0.weight', '0.bias', '2.scale', '2.shift'])
-})
-
-test('Sequential’s backward runs its layers from the last to the first', () => {
-  const [gelu, relu] = [new gpt.GELU(), new gpt.ReLU()]
-  const layer = new gpt.Sequential(relu, gelu)
-  const x = gpt.tensor([-1, -0.5, 0.5, 2])
-  const dy = gpt.tensor([1, 2, 3, 4])
-  const dx = backwardThrough(layer, x, dy)
-  const dh = backwardThrough(gelu, relu.forward(x).detach(), dy)
-  assert.deepEqual([...dx.data], [...backwardThrough(relu, x, dh).data])
-  assert.deepEqual([...dx.data.slice(0, 2)], [0, 0])
-  assert.ok(dx.data[2] > 2 && dx.data[3] > 4, `${dx}`)
-})
 
 test('Sequential frees the tensors between its layers, and keeps nothing after backward', () => {
   const layer = new gpt.Sequential(new gpt.GELU(), new gpt.ReLU(), new gpt.GELU({ approximate: 'none' }))
@@ -48,6 +30,7 @@ test('a class that extends Sequential has its own parameters, buffers and layers
       return this.extra.forward(super.forward(x).mul(this.scale).add(this.offset))
     }
   }
+  gpt.manualSeed(3) // of which some pass ReLU
   const layer = gpt.scope(() => new Own(new gpt.Linear(2, 3), new gpt.ReLU()))
   const names = ['scale', 'offset', '0.weight', '0.bias', 'heads.0.weight', 'heads.0.bias'] // PyTorch's order
   assert.deepEqual(Object.keys(layer.stateDict()), names)
@@ -107,21 +90,6 @@ test('an empty Sequential returns its argument', () => {
   assert.deepEqual(x.toArray(), [1, 1])
 })
 
-test('loadStateDict copies, or changes nothing', () => {
-  const source = new gpt.Linear(2, 1)
-  const target = new gpt.Linear(2, 1)
-  target.loadStateDict(source.stateDict())
-  assert.deepEqual([...target.weight.data], [...source.weight.data])
-  const before = [...target.weight.data, ...biasOf(target).data]
-  for (const bad of [gpt.ones([2]), untyped([1])])
-    assertRefuses(
-      () => target.loadStateDict({ weight: gpt.ones([1, 2]), bias: bad }),
-      bad instanceof gpt.Tensor ? 'SHAPE' : 'TYPE',
-      /bias should/,
-    )
-  assert.deepEqual([...target.weight.data, ...biasOf(target).data], before)
-})
-
 test('a tensor with two names loads from one of them, or from both where they agree', () => {
   const [first, second] = [1, 2].map(() => new gpt.Linear(1, 1, { bias: false }))
   const layer = new gpt.Sequential(first, second)
@@ -156,19 +124,4 @@ test('a tied matrix loads where the file has it transposed under one name, or un
     'VALUE',
     /1.layers.0.weight should be 0.layers.0.weight, with which it is tied, got other values$/,
   )
-})
-
-test('PyTorch’s weight and bias load as scale and shift, but not under both names at once', () => {
-  const norm = new gpt.LayerNorm(2)
-  const layer = new gpt.Sequential(new gpt.Linear(2, 2), norm)
-  const { '1.scale': scale, '1.shift': shift, ...linear } = layer.stateDict()
-  layer.loadStateDict({ ...linear, '1.weight': gpt.tensor([3, 4]), '1.bias': gpt.tensor([5, 6]) })
-  assert.deepEqual([...scale.data, ...shift.data], [3, 4, 5, 6])
-  norm.loadStateDict(
-    gpt.loadSafetensors(gpt.saveSafetensors({ weight: gpt.tensor([7, 8]), shift: gpt.tensor([9, 0]) })),
-  )
-  assert.deepEqual([...scale.data, ...shift.data], [7, 8, 9, 0])
-  const both = { weight: scale, scale, bias: shift }
-  assertRefuses(() => norm.loadStateDict(both), 'VALUE', /dict should have scale once, got weight and scale$/)
-  assertRefuses(() => norm.loadStateDict({ weight: scale }), 'VALUE', /dict should have shift, got weight$/)
 })

@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { CALL_WORDS, MAX_ARGUMENTS, Pool } from '../../build/lib/threads/pool.js'
-import { LAYERS, resultsOf } from '../layers.js'
+import { LAYERS, LOSSES, resultsOf, TENSOR_OPERATIONS } from '../layers.js'
 import {
   PATIENCE,
   assertRefuses,
@@ -48,8 +48,16 @@ const ONE_ROW = { rows: 1, cols: 768, heads: 12 }
 const SHARED = ['FeedForward', 'Attention', 'TransformerBlock', 'GPTModel']
 const WITHOUT_WORK = ['Identity']
 
+/** @type {typeof TENSOR_OPERATIONS} */
+const OPERATIONS = {
+  ...TENSOR_OPERATIONS,
+  ...Object.fromEntries(
+    Object.entries(LOSSES).map(([name, loss]) => [name, (x, _y, _z, gpt) => loss(gpt, x)]),
+  ),
+}
+
 for (const threads of [2, 3]) {
-  test(`every layer gives the bits of one thread on ${threads} threads`, { skip }, async (t) => {
+  test(`layers and operations give the bits of one thread on ${threads} threads`, { skip }, async (t) => {
     const [one, many] = [await loadForTest({ threads: 1 }), await loadForTest({ threads })]
     assert.ok(many.exports.memory.buffer instanceof SharedArrayBuffer)
     assert.equal(workers.length, threads - 1)
@@ -66,6 +74,18 @@ for (const threads of [2, 3]) {
         assert.ok(!shares || notify.mock.callCount() > 0, `${what} should be shared among the threads`)
         notify.mock.restore()
       }
+    }
+    for (const [name, compute] of Object.entries(OPERATIONS)) {
+      const results = (/** @type {Gpt} */ gpt) => {
+        gpt.manualSeed(7)
+        return gpt.scope(() => {
+          const [x, y, z] = [211, 211, 267].map((rows) => gpt.parameter(gpt.rand([rows, 478 - rows])))
+          const result = compute(x, y, z, gpt)
+          result.mul(result).sum().backward()
+          return [result.data.slice(), gradientOf(x).data.slice()]
+        })
+      }
+      assert.deepEqual(results(many), results(one), name)
     }
     const [weights, expected] = [many, one].map((gpt) => {
       const [attention, x] = (gpt.manualSeed(7), LAYERS.Attention(gpt, LARGE))
