@@ -22,7 +22,7 @@ import { snakeCase } from '../tensor/pyformat.ts'
 import { addKeeper, registerKeeper, withUserScopes } from '../runtime/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { type LoadedKeys, copyDict } from '../files/copy.ts'
-import { type Matrices, type Matrix, matricesOf } from '../files/matrix.ts'
+import { type Matrix, matricesOf } from '../files/matrix.ts'
 import { printLayer } from './print.ts'
 
 /**
@@ -319,7 +319,7 @@ export class Module {
     const isSize = (n: number) => n > 0 && (n === Infinity || n % 2 === 0)
     const checks = { groupSize: number('an even positive integer, or Infinity', isSize) }
     const { groupSize } = checkOptions(options, { groupSize: GROUP_SIZE }, checks)
-    const matrices = Module.int8Matrices(this)
+    const matrices = matricesOf(namedModules(this))
     const [matrix] = matrices.values()
     matrix?.int8.quantize(matrices, groupSize, `${this.constructor.name}.quantize`)
     return this
@@ -328,11 +328,6 @@ export class Module {
   /** The tensor of this layer that may be int8, and how it is read. @internal */
   get int8Matrix(): Matrix | null {
     return null
-  }
-
-  /** @internal */
-  static int8Matrices(root: Module): Matrices {
-    return matricesOf(namedModules(root))
   }
 
   /** Frees the parameters' gradients: `.grad` is null again, as after PyTorch's zero_grad. */
@@ -377,7 +372,7 @@ export class Module {
    */
   loadStateDict(dict: Record<string, Tensor | Int8Weight>, options?: { strict?: boolean }): LoadedKeys {
     const { strict } = checkOptions(options, { strict: true })
-    return copyDict(this.stateDict(), Module.int8Matrices(this), checkObject('dict', dict), strict)
+    return copyDict(this.stateDict(), matricesOf(namedModules(this)), checkObject('dict', dict), strict)
   }
 
   /**
@@ -470,7 +465,7 @@ const tensorsIn = (root: Module): [Path, Tensor][] =>
       ),
   )
 
-const namedModules = (root: Module): [string, Module][] =>
+export const namedModules = (root: Module): [string, Module][] =>
   firstNames(modulesIn(root).map(([path, module]) => [nameOf(path), module]))
 
 const namedTensors = (root: Module): [string, Tensor][] =>

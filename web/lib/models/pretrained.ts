@@ -5,8 +5,9 @@ import { checkFunction, checkOptions, checkSignal, oneOf, type SignalLike } from
 import { importTorchReader } from '../files/load.ts'
 import { readSafetensors } from '../files/safetensors.ts'
 import { type BufferedReader, type Sources, closeSources, openSources, orAborted } from '../files/bytes.ts'
-import { Module } from '../layers/module.ts'
+import { type Module, namedModules } from '../layers/module.ts'
 import { HEAD, TOKENS } from '../files/gptnames.ts'
+import { matricesOf } from '../files/matrix.ts'
 import { lacks, matchNames } from '../files/names.ts'
 import { heap } from '../runtime/runtime.ts'
 import { temporary } from '../runtime/scope.ts'
@@ -97,7 +98,7 @@ export async function loadPretrained<M extends Module & { ignored: readonly stri
     const stated = Object.assign({}, ...files.map(({ stated }) => stated))
     const sizes = configOf(infos, stated, config, strict)
     model = temporary(() => withMeta(() => new Model(sizes)))
-    const [own, matrices] = [model.stateDict(), Module.int8Matrices(model)]
+    const [own, matrices] = [model.stateDict(), matricesOf(namedModules(model))]
     const { matches, missing, unknown } = matchNames(own, matrices, 'source', infos, strict)
     // A head for classes, which chapter 6 of the book puts in place of the one for tokens.
     const head = matches.find(({ name, info, target }) => name === HEAD && info.shape[0] !== target.shape[0])

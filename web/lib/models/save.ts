@@ -6,8 +6,9 @@ import { type FloatDtype, type Written, encode, entriesOf, floatEntry } from '..
 import { fail } from '../errors.ts'
 import { GELU } from '../layers/activations.ts'
 import { LayerNorm } from '../layers/norms.ts'
-import { firstNames, Module } from '../layers/module.ts'
+import { firstNames, Module, namedModules } from '../layers/module.ts'
 import { gptNames, HEAD, theirNames, TOKENS } from '../files/gptnames.ts'
+import { matricesOf } from '../files/matrix.ts'
 import { listed } from '../files/names.ts'
 import type { Bytes } from '../typed.ts'
 import { GPTModel } from './gptmodel.ts'
@@ -134,7 +135,7 @@ function entriesFor(model: GPTModel, names: 'gpt2' | 'book', dtype: FloatDtype):
   if (others.length > 0)
     throw fail('VALUE', 'names', "be 'ours' for this model", `'${names}', which has no ${listed(others)}`)
   if (isInt8(model)) throw fail('UNSUPPORTED', 'names', "be 'ours' for int8 weights", `'${names}'`)
-  const matrices = Module.int8Matrices(model)
+  const matrices = matricesOf(namedModules(model))
   const isTied = own[HEAD] === own[TOKENS]
   return all.flatMap((name) => {
     if (names === 'gpt2' && name === HEAD && isTied) return []
