@@ -23,9 +23,9 @@ test('on paper every section is there, whole and in color, and no control', asyn
       sections: seen('.section').length,
       figures: seen('.section svg').length,
       words: seen('.section .run').length,
-      controls: seen(
-        'nav, .topbar, .slider, .watch, select, input[type="range"], button:not(.guess button)',
-      ).map(name),
+      controls: seen('nav, .topbar, .slider, select, input[type="range"], button:not(.guess button)').map(
+        name,
+      ),
       wide: seen('.section *')
         .filter(
           (element) => !element.closest('.unseen') && element.getBoundingClientRect().right > paper.width + 1,

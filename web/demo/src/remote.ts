@@ -11,7 +11,7 @@
 //
 //   const create = () => new Worker(new URL('./name.worker.ts', import.meta.url), { type: 'module' })
 //   const lab: Remote<Lab> = inWorker(create, () => (problem = 'the worker could not be started'))
-//   const result = await lab.train(options, callback(({ step }) => (progress = step)))
+//   const result = await lab.train(options, proxy(({ step }) => (progress = step)))
 //   stop(lab)   // ends the worker, even in the middle of a call
 
 import { expose as exposeCalls, proxy, releaseProxy, wrap, type Endpoint, type ProxyMethods } from 'comlink'
@@ -19,7 +19,7 @@ import { expose as exposeCalls, proxy, releaseProxy, wrap, type Endpoint, type P
 /** The functions of a worker, each returning a promise. */
 export type Remote<T> = import('comlink').Remote<T>
 
-export const callback = proxy
+export { proxy }
 
 /** What a worker says when it can be called. */
 const STARTED = 'started'

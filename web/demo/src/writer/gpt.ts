@@ -1,9 +1,9 @@
 // The page's GPT as the page sees it: a worker, so that neither its code nor its work is the page's.
 
-import { callback, inWorker, stop, type Remote } from '../remote.ts'
+import { inWorker, proxy, stop, type Remote } from '../remote.ts'
 import type { GptWorker } from './gpt.worker.ts'
 
-export { callback }
+export { proxy }
 
 export interface Gpt {
   calls: Remote<GptWorker>

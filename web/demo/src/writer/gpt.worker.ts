@@ -1,8 +1,7 @@
 // The page's worker with a GPT: it writes texts, and answers what sections ask of the model.
 
-import { proxy } from 'comlink'
 import { loadPackage } from '../load.ts'
-import { expose } from '../remote.ts'
+import { expose, proxy } from '../remote.ts'
 import { nextWord } from '../sections/scale-and-shift/compute.ts'
 import { loadStories, tokenizer } from '../stories.ts'
 import type { EngineParts } from './engine.ts'

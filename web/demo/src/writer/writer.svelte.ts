@@ -61,9 +61,9 @@ export class Writer {
     }
     try {
       // Not with the first screen, which begins without a GPT.
-      const { callback, storiesGpt } = await import('./gpt.ts')
+      const { proxy, storiesGpt } = await import('./gpt.ts')
       const gpt = storiesGpt()
-      const listen = callback((report: Report) => this.#take(report))
+      const listen = proxy((report: Report) => this.#take(report))
       this.#text = await Promise.race([gpt.calls.text(listen), gpt.failed])
       gpt.failed.catch(fail)
       if (this.#settings) await this.set(this.#settings, this.#words)
