@@ -17,6 +17,11 @@ static void limits(void)
     expect_same("p = 0", y, x, 33);
     expect_status(gpt_dropout_forward(zeros, x, 33, 7u, 1.0f, 0, 1), GPT_OK);
     for (size_t i = 0; i < 33; i++) expect_within("p = 1", i, (double)zeros[i], 0.0, 0.0);
+    in_case("the largest word");
+    const uint32_t seed = 41831357u;
+    expect(gpt_mask_word(seed, 1) == UINT32_MAX, "the word of element 1 is another one");
+    expect_status(gpt_dropout_forward(zeros, x, 2, seed, 1.0f, 0, 1), GPT_OK);
+    for (size_t i = 0; i < 2; i++) expect_within("p = 1", i, (double)zeros[i], 0.0, 0.0);
 }
 
 /* A NaN stays NaN, a dropped infinity is 0 · ∞ = NaN, and a kept denormal is scaled. */
