@@ -26,14 +26,22 @@ const ONLY_IN_ALL = [
 /** Each runs half of the page's test files. */
 const HALVES = ['tests/demo/half-1.js', 'tests/demo/half-2.js']
 
-/** They take longest. They begin first, so that none of them runs alone at the end. */
+/**
+ * They take longest. They begin first, so that none of them runs alone at the end; and those of the page are
+ * dealt first, so that its halves take about as long.
+ */
 const LONGEST = [
   'tests/c/kernels.test.js',
   ...HALVES,
   'tests/demo/sections.test.js',
   'tests/notebook/page.test.js',
   'tests/lib/builds.test.js',
+  ...['sharing', 'opening', 'page', 'worked-example', 'deep-links', 'story'].map(
+    (name) => `tests/demo/${name}.test.js`,
+  ),
 ]
+const rank = (/** @type {string} */ file) => (LONGEST.includes(file) ? LONGEST.indexOf(file) : LONGEST.length)
+const longestFirst = (/** @type {string} */ a, /** @type {string} */ b) => rank(a) - rank(b)
 
 /** @param {string} path of a file or a folder @returns {string[]} its test files */
 const filesAt = (path) =>
@@ -55,13 +63,14 @@ if (!all && paths.length === 0)
 // Each file runs in a process of its own, except for the tests of the page: they run in two processes. Each of
 // these has one browser and one server, because only a browser's first load of the page is slow. The test of
 // the training loads another build of the package than they do, and WebKitGTK is another browser.
-const ofThePage = files.filter((file) => /^tests\/demo\/(?!sections|training|webkit)/.test(file))
+const ofThePage = files
+  .filter((file) => /^tests\/demo\/(?!sections|training|webkit)/.test(file))
+  .sort(longestFirst)
 if (ofThePage.length > 1) files = [...HALVES, ...files.filter((file) => !ofThePage.includes(file))]
 
 process.env.GPT_LAYERS_TEST = all ? 'all' : 'default'
 process.env.GPT_LAYERS_PAGE_TESTS = ofThePage.join()
-const rank = (/** @type {string} */ file) => (LONGEST.includes(file) ? LONGEST.indexOf(file) : LONGEST.length)
-files.sort((a, b) => rank(a) - rank(b))
+files.sort(longestFirst)
 
 const passed = readPassed()
 const digest = digests()
