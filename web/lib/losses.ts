@@ -148,12 +148,11 @@ export const mse = /* @__PURE__ */ named(
 
     return temporary(() => {
       const losses = Tensor.empty([rows])
-      const cost = 0.2 * x.size
-      run('gpt_mse_forward', [losses, x, t, rows, cols], cost)
+      run('gpt_mse_forward', [losses, x, t, rows, cols])
       const isMean = reduction === 'mean'
       const backward: Gradients = (dy, [, toTarget]) => {
         const dx = Tensor.empty(x.shape)
-        run('gpt_mse_backward', [dx, x, t, x.size, (2 * dy.item()) / (isMean ? x.size : 1)], cost)
+        run('gpt_mse_backward', [dx, x, t, x.size, (2 * dy.item()) / (isMean ? x.size : 1)])
         return [dx, toTarget ? dx.neg() : null]
       }
       const loss = isMean ? sumOf(losses) / rows : sumOf(losses) * cols

@@ -95,7 +95,7 @@ export class BatchNorm extends Module {
     const y = Tensor.empty(x.shape)
     if (!training) {
       const running = [runningMean, null, runningVar]
-      run('gpt_batchnorm_forward', [y, x, ...running, scale, shift, rows, cols, eps], 0.6 * x.size)
+      run('gpt_batchnorm_forward', [y, x, ...running, scale, shift, rows, cols, eps])
       // The statistics are constants: dx = dy · scale · rstd.
       const backward = (dy: Tensor) => {
         const rstd = temporary(() => runningVar.add(eps).sqrt().pow(-1))
@@ -108,8 +108,8 @@ export class BatchNorm extends Module {
     // The mean is mean + off: one float32 is too coarse where the deviation is small.
     const [mean, off, variance] = [0, 1, 2].map(() => Tensor.empty([cols]))
     const batch = [mean, off, variance]
-    run('gpt_batchnorm_statistics', [...batch, x, rows, cols], 0.4 * x.size)
-    run('gpt_batchnorm_forward', [y, x, ...batch, scale, shift, rows, cols, eps], 0.6 * x.size)
+    run('gpt_batchnorm_statistics', [...batch, x, rows, cols])
+    run('gpt_batchnorm_forward', [y, x, ...batch, scale, shift, rows, cols, eps])
     run('gpt_batchnorm_update', [runningMean, runningVar, ...batch, rows, cols, momentum])
     runningMean.changed()
     runningVar.changed()
@@ -118,11 +118,7 @@ export class BatchNorm extends Module {
       saved: [x, scale],
       owned: batch,
       backward: (dy, dx, dscale, dshift) =>
-        run(
-          'gpt_batchnorm_backward',
-          [dx, dscale, dshift, dy, x, ...batch, scale, rows, cols, eps],
-          1.5 * x.size,
-        ),
+        run('gpt_batchnorm_backward', [dx, dscale, dshift, dy, x, ...batch, scale, rows, cols, eps]),
     })
   }
 }

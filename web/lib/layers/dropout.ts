@@ -36,12 +36,12 @@ export function drop(x: Tensor, p: number): Tensor {
   if (p === 0) return x.reshape(x.shape)
   const y = Tensor.empty(x.shape)
   const seed = random.word()
-  run('gpt_dropout_forward', [y, x, x.size, seed, p], 0.5 * x.size)
+  run('gpt_dropout_forward', [y, x, x.size, seed, p])
   return recordKernel(y, {
     inputs: [x],
     saved: [],
     // The same seed gives the same mask.
-    backward: (dy, dx) => run('gpt_dropout_forward', [dx, dy, dy.size, seed, p], 0.5 * dy.size),
+    backward: (dy, dx) => run('gpt_dropout_forward', [dx, dy, dy.size, seed, p]),
   })
 }
 

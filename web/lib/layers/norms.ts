@@ -120,13 +120,12 @@ function computeRMSNorm(x: Tensor, rows: number, scale: Tensor, eps: number): Te
   const cols = scale.size
   const y = Tensor.empty(x.shape)
   const rstd = records(x, scale) ? Tensor.empty([rows]) : null
-  run('gpt_rmsnorm_forward', [y, rstd, x, scale, rows, cols, eps], 0.3 * x.size)
+  run('gpt_rmsnorm_forward', [y, rstd, x, scale, rows, cols, eps])
   return recordKernel(y, {
     inputs: [x, scale],
     saved: [x, scale],
     owned: [rstd],
-    backward: (dy, dx, dscale) =>
-      run('gpt_rmsnorm_backward', [dx, dscale, dy, x, rstd, scale, rows, cols], 0.7 * x.size),
+    backward: (dy, dx, dscale) => run('gpt_rmsnorm_backward', [dx, dscale, dy, x, rstd, scale, rows, cols]),
   })
 }
 

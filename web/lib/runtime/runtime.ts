@@ -159,7 +159,7 @@ type Argument = Pointer | null | typeof SCRATCH | number | boolean
  * | SCRATCH | scratch memory of the size in SCRATCH_SIZES, freed after the call |
  * | boolean | 0 or 1 |
  *
- * @param nanoseconds what the call costs on one thread, where that does not stand in threads/costs.ts
+ * @param nanoseconds what the call of an operation on elements costs on one thread; threads/costs.ts has the others
  * @throws {GptLayersError} MEMORY for the scratch; INTERNAL where the kernel refuses its arguments, or a
  *   thread does not finish its part in time. That thread may still write, so the memory of all arguments is
  *   retired, and who holds an output from before the call must give it up

@@ -33,8 +33,8 @@ const rowwise =
     rows * cols * nanoseconds
 
 /**
- * Kernels whose last parameters are `part` and `parts`. One that is not here costs what its caller says, or 1 ns for
- * each of its first size.
+ * Kernels of layers and losses whose last parameters are `part` and `parts`. One that is not here takes 1 ns for each
+ * of its first size. An operation on elements says its cost in its own row.
  *
  * Measured on one core with SIMD; a factor of two either way changes little.
  */
@@ -57,12 +57,20 @@ const COSTS: { readonly [name in keyof Functions]?: Cost } = {
   gpt_sum_columns: (count, rows, cols) => count * rows * cols * 0.14,
   gpt_layernorm_forward: rowwise(0.3),
   gpt_layernorm_backward: rowwise(0.7),
+  gpt_rmsnorm_forward: rowwise(0.3),
+  gpt_rmsnorm_backward: rowwise(0.7),
+  gpt_batchnorm_statistics: rowwise(0.4),
+  gpt_batchnorm_forward: rowwise(0.6),
+  gpt_batchnorm_backward: rowwise(1.5),
+  gpt_dropout_forward: (n) => n * 0.5,
   gpt_softmax_forward: rowwise(1.2),
   gpt_softmax_backward: rowwise(0.3),
   gpt_embedding_forward: (rows, _count, dim) => rows * dim * 0.1,
   gpt_embedding_backward: (rows, count, dim) => (rows + count) * dim * 0.1,
   gpt_crossentropy_forward: rowwise(1),
   gpt_crossentropy_backward: rowwise(1),
+  gpt_mse_forward: rowwise(0.2),
+  gpt_mse_backward: (n) => n * 0.2,
 }
 
 /**
@@ -80,7 +88,7 @@ const WORTH_SHARING = 20_000
  * Whether it pays to share a call among threads.
  *
  * @param sizes the arguments that are numbers, in their order; those that COSTS uses are enough
- * @param nanoseconds what the call costs on one thread, where that does not stand in COSTS
+ * @param nanoseconds what the call of an operation on elements costs on one thread
  */
 export const isWorthSharing = (
   kernel: keyof Functions,
