@@ -374,9 +374,9 @@ export interface SignalLike {
   removeEventListener: (type: 'abort', listener: () => void) => void
 }
 
-export function checkSignal(signal: unknown): asserts signal is SignalLike | undefined {
-  if (signal === undefined || isSignal(signal)) return
-  throw fail('TYPE', 'signal', 'be an AbortSignal', describe(signal))
+export function checkSignal(name: string, value: unknown): asserts value is SignalLike | undefined {
+  if (value === undefined || isSignal(value)) return
+  throw fail('TYPE', name, 'be an AbortSignal', describe(value))
 }
 
 const isSignal = (value: unknown): value is SignalLike =>
@@ -384,32 +384,3 @@ const isSignal = (value: unknown): value is SignalLike =>
   value !== null &&
   typeof Reflect.get(value, 'aborted') === 'boolean' &&
   typeof Reflect.get(value, 'addEventListener') === 'function'
-
-/** The names of all configurations: one configuration may be given to a model and to each of its layers. */
-export const CONFIG_NAMES: readonly string[] = [
-  'vocabSize',
-  'contextLength',
-  'embDim',
-  'nHeads',
-  'nLayers',
-  'dropRate',
-  'qkvBias',
-  'bias',
-  'layerNormEpsilon',
-  'tieWeights',
-  'hiddenDim',
-  'approximate',
-]
-
-/**
- * A configuration. A name that no layer knows is refused, because it is nearly always misspelled.
- *
- * @returns the config; values are not checked
- */
-export function checkConfig<C extends object>(config: C): C {
-  for (const name of Object.keys(checkObject('config', config))) {
-    if (CONFIG_NAMES.includes(name)) continue
-    throw fail('VALUE', 'config', `have names among ${CONFIG_NAMES.join(', ')}`, describe(name))
-  }
-  return config
-}

@@ -1,3 +1,6 @@
+import { checkObject, describe } from './check.ts'
+import { fail } from './errors.ts'
+
 /**
  * The configuration of the smallest GPT-2 model: 124 million parameters.
  * Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners".
@@ -26,3 +29,32 @@ export const GPT_CONFIG_124M = Object.freeze({
   dropRate: 0.1,
   qkvBias: false,
 })
+
+/** The names of all configurations: one configuration may be given to a model and to each of its layers. */
+export const CONFIG_NAMES: readonly string[] = [
+  'vocabSize',
+  'contextLength',
+  'embDim',
+  'nHeads',
+  'nLayers',
+  'dropRate',
+  'qkvBias',
+  'bias',
+  'layerNormEpsilon',
+  'tieWeights',
+  'hiddenDim',
+  'approximate',
+]
+
+/**
+ * A configuration. A name that no layer knows is refused, because it is nearly always misspelled.
+ *
+ * @returns the config; values are not checked
+ */
+export function checkConfig<C extends object>(config: C): C {
+  for (const name of Object.keys(checkObject('config', config))) {
+    if (CONFIG_NAMES.includes(name)) continue
+    throw fail('VALUE', 'config', `have names among ${CONFIG_NAMES.join(', ')}`, describe(name))
+  }
+  return config
+}

@@ -1,6 +1,5 @@
 import {
   checkBoolean,
-  checkConfig,
   checkNumber,
   checkOptions,
   checkProbability,
@@ -22,6 +21,7 @@ import { drop, Dropout } from './dropout.ts'
 import { KeyValueCache } from './kvcache.ts'
 import { Conv1D } from './linear.ts'
 import { type Context, type Returned, checkEvaluation, forwardPart, Module } from './module.ts'
+import { checkConfig } from '../config.ts'
 
 /** The kernels' batch, tokens, heads, size. */
 type Sizes = readonly [number, number, number, number]

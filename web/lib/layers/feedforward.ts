@@ -1,4 +1,4 @@
-import { checkArray, checkBoolean, checkConfig, checkSize, construct } from '../check.ts'
+import { checkArray, checkBoolean, checkSize, construct } from '../check.ts'
 import { partsOf, run, SCRATCH } from '../runtime/runtime.ts'
 import { checkRows } from '../tensor/check.ts'
 import { GELU_KINDS } from '../tensor/gelu.ts'
@@ -8,6 +8,7 @@ import { Tensor } from '../tensor/tensor.ts'
 import { GELU } from './activations.ts'
 import { Affine, Linear } from './linear.ts'
 import { forwardPart, isPlain, Module } from './module.ts'
+import { checkConfig } from '../config.ts'
 
 /**
  * The fewest rows per thread for which the fused kernel is cut by rows; each thread then reads all the weights. With

@@ -1,5 +1,5 @@
 import type { Tensor } from '../tensor/tensor.ts'
-import { checkConfig, construct } from '../check.ts'
+import { construct } from '../check.ts'
 import { checkTensor } from '../tensor/check.ts'
 import { temporary } from '../runtime/scope.ts'
 import { type AttentionConfig, Attention } from './attention.ts'
@@ -7,6 +7,7 @@ import { Dropout } from './dropout.ts'
 import { type FeedForwardConfig, FeedForward } from './feedforward.ts'
 import { type Context, forwardPart, Module } from './module.ts'
 import { LayerNorm } from './norms.ts'
+import { checkConfig } from '../config.ts'
 
 export interface TransformerBlockConfig extends AttentionConfig, FeedForwardConfig {
   /** whether the layers have biases, and the layer norms a shift; true by default. nanoGPT trains with false */

@@ -116,7 +116,7 @@ function resolve(options: unknown, model: LanguageModel): Options {
       const { batchSize } = KeyValueCache.check(value, model)
       if (batchSize !== 1) throw fail('SHAPE', 'cache', 'have batchSize 1', batchSize)
     },
-    signal: (_name, value) => checkSignal(value),
+    signal: checkSignal,
   })
   const { stopTokens, suppressTokens } = checked
   return { ...checked, stopTokens: [...stopTokens], suppressTokens: [...suppressTokens] }

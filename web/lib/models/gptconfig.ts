@@ -1,10 +1,11 @@
 // Configurations of GPTs as people have them, and what a file says about its model.
 
 import type { TransformerBlockConfig } from '../layers/transformerblock.ts'
-import { checkConfig, checkObject, CONFIG_NAMES, describe, isPlainObject, shortName } from '../check.ts'
+import { checkObject, describe, isPlainObject, shortName } from '../check.ts'
 import { fail } from '../errors.ts'
 import { countBlocks, dropBatch, GPT, gptNames, HEAD, isOldMinGPT, TOKENS } from '../files/gptnames.ts'
 import { type TensorInfo, finderOf, listed } from '../files/names.ts'
+import { CONFIG_NAMES, checkConfig } from '../config.ts'
 
 export interface GPTModelConfig extends TransformerBlockConfig {
   /** the number of different tokens; ids are from 0 to vocabSize - 1 */

@@ -5,7 +5,6 @@ import type { GeneratedToken } from './sample.ts'
 import {
   checkArray,
   checkBoolean,
-  checkConfig,
   checkCount,
   checkFunction,
   checkInteger,
@@ -28,6 +27,7 @@ import { chain, temporary } from '../runtime/scope.ts'
 import { withoutTape } from '../tensor/tape.ts'
 import { type GenerateOptions, generate } from './generate.ts'
 import { type PretrainedOptions, loadPretrained } from './pretrained.ts'
+import { checkConfig } from '../config.ts'
 
 /** The standard deviation of GPT-2's initial weights. */
 const DEVIATION = 0.02

@@ -72,7 +72,7 @@ export async function loadPretrained<M extends Module & { ignored: readonly stri
     const { dtype, config, strict, onProgress, signal } = checkOptions(options, DEFAULTS, {
       dtype: oneOf('float32', 'int8'),
       onProgress: checkFunction,
-      signal: (_name, value) => checkSignal(value),
+      signal: checkSignal,
     })
     const memory = heap()
     const inputs = await orAborted(Promise.all(opening), signal)
