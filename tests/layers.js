@@ -85,7 +85,7 @@ export const OPTIMIZERS = {
 }
 
 /** The operations that take one tensor and nothing else. */
-export const UNARY = Object.entries(operations)
+const UNARY = Object.entries(operations)
   .filter(([, operation]) => computeOf(operation).length === 1)
   .map(([name]) => name)
 

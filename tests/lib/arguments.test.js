@@ -8,6 +8,7 @@ import { inspect } from 'node:util'
 import { functionsOf, OPERATIONS, samplesOf } from '../fuzz/api.js'
 import { LAYERS, TENSOR_OPERATIONS } from '../layers.js'
 import { REFUSALS } from './refusals.js'
+import { assertError, callOf, errorOf } from './rows.js'
 import { assertRefuses, loadForTest, untyped, usedMemory } from './support.js'
 
 const gpt = untyped(await loadForTest())
@@ -67,15 +68,6 @@ const scope = {
   file: gpt.saveSafetensors(layers.GPTModel, { names: 'ours' }),
 }
 
-/**
- * @param {string} text an expression of the names in `scope` and of `given`
- * @returns {(given?: unknown) => any}
- */
-const compile = (text) => {
-  const call = new Function('given', ...Object.keys(scope), `return (${text})`)
-  return (given) => call(given, ...Object.values(scope))
-}
-
 /** @type {Map<string, { text: string, code: string, message: string }[]>} by the function */
 const refusals = new Map()
 for (const row of REFUSALS.trim().split('\n')) {
@@ -91,24 +83,11 @@ for (const row of REFUSALS.trim().split('\n')) {
 for (const [name, rows] of refusals) {
   test(`${name} names a bad argument and says what it expects, and nothing is left`, async () => {
     for (const { text, code, message } of rows) {
-      const call = compile(text)
-      const refuses = async () => {
-        /** @type {unknown} */
-        let error
-        try {
-          await call()
-        } catch (thrown) {
-          error = thrown
-        }
-        assert.ok(error instanceof gpt.GptLayersError, `${text} gave ${error}`)
-        const end = message.endsWith('...') ? message.length - 3 : Infinity
-        const found = [untyped(error).code, untyped(error).message.slice(0, end)]
-        assert.deepEqual(found, [code, message.slice(0, end)], text)
-      }
-      await refuses() // makes its tensors
-      const before = usedMemory(gpt)
-      await refuses()
-      assert.equal(usedMemory(gpt), before, `${text} should leave nothing`)
+      const call = callOf(text, scope)
+      await Promise.resolve()
+        .then(call)
+        .catch(() => {}) // makes its tensors
+      assertError(await errorOf(gpt, call, text), { code, message }, text)
     }
     assert.deepEqual([...of(2, 5).data, ...of(2, 3).data], Array(16).fill(1))
   })
@@ -328,9 +307,8 @@ test('only plain objects of known names are options', async () => {
     const [owner, receiver = ''] = by.split(', ')
     for (const text of list.split(/\|\s*/)) {
       const name = text.slice(0, text.indexOf('('))
-      calls[/^[a-z]+s$/.test(owner) || owner === 'classes' ? name : `${owner}.${name}`] = compile(
-        receiver + text,
-      )
+      const key = /^[a-z]+s$/.test(owner) || owner === 'classes' ? name : `${owner}.${name}`
+      calls[key] = (given) => callOf(receiver + text, { ...scope, given })()
     }
   }
   const types = readFileSync(new URL('../../dist/index.d.ts', import.meta.url), 'utf8')

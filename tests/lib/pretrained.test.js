@@ -14,7 +14,7 @@ import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { inflateSync } from 'node:zlib'
 import { errorOf } from './rows.js'
-import { assertNear, assertSame, golden, load, loadForTest, shake, untyped } from './support.js'
+import { assertNear, assertSame, golden, loadForTest, shake, untyped } from './support.js'
 import { renamed, streamOf } from './tensorfile.js'
 
 /**
@@ -120,23 +120,6 @@ for (const [group, promise] of Object.entries(PROMISES)) {
     }
   })
 }
-
-test('two threads and both builds give PyTorch’s logits', async () => {
-  for (const build of /** @type {const} */ (['simd', 'relaxed'])) {
-    // A Node without relaxed SIMD: builds.test.js runs this file in another one.
-    if (build === 'relaxed' && gpt.build !== 'relaxed') continue
-    for (const threads of [1, 2]) {
-      const instance = await load({ build, threads })
-      assert.deepEqual([instance.build, instance.threads], [build, threads])
-      for (const entry of models.filter(({ shards }) => !shards)) {
-        const model = await fromPretrained(bytesOf(entry.file), optionsOf(entry), instance)
-        assertLogits(model, entry.logits, `${entry.name}, ${build}, threads ${threads}`)
-        model.dispose()
-      }
-      instance.dispose()
-    }
-  }
-})
 
 /** @param {string} file @returns {Case} */
 const caseOf = (file) => models.find((one) => one.file === file) ?? assert.fail(`no ${file}`)

@@ -34,9 +34,10 @@ export function callOf(text, scope) {
 /**
  * @param {Gpt} gpt
  * @param {() => unknown} call that fails, and leaves no memory in use
+ * @param {string} [text] for the message
  * @returns {Promise<{ code: string, message: string }>} its error
  */
-export async function errorOf(gpt, call) {
+export async function errorOf(gpt, call, text = 'the call') {
   const used = usedMemory(gpt)
   try {
     await call()
@@ -45,7 +46,7 @@ export async function errorOf(gpt, call) {
     assertNothingLeft(gpt, used)
     return error
   }
-  assert.fail('nothing was refused')
+  assert.fail(`${text} was not refused`)
 }
 
 /**
@@ -53,8 +54,9 @@ export async function errorOf(gpt, call) {
  *
  * @param {{ code: string, message: string }} error
  * @param {{ code: string, message: string }} row
+ * @param {string} [text] for the message
  */
-export function assertError(error, { code, message }) {
+export function assertError(error, { code, message }, text) {
   const end = message.endsWith('...') ? message.length - 3 : Infinity
-  assert.deepEqual([error.code, error.message.slice(0, end)], [code, message.slice(0, end)])
+  assert.deepEqual([error.code, error.message.slice(0, end)], [code, message.slice(0, end)], text)
 }
