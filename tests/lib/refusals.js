@@ -195,6 +195,7 @@ new GPTModel() // TYPE GPTModel: config should be a plain object, got undefined
 new GPTModel({ ...config, nLayers: 1.5 }) // VALUE GPTModel: nLayers should be an integer from 1 to 10000, got 1.5
 new GPTModel({ ...config, nLayers: 2 ** 33 }) // VALUE GPTModel: nLayers should be an integer from 1 to 10000, got 8589934592
 new GPTModel({ ...config, dropRate: 2 }) // VALUE GPTModel: dropRate should be a number from 0 to 1, got 2
+new GPTModel({ ...config, layerNormEpsilon: -1 }) // VALUE GPTModel: layerNormEpsilon should be a finite float32 >= 0, got -1
 layers.GPTModel.forward('hello') // TYPE GPTModel.forward: ids should be integers (a number, nested arrays, a typed array or a Tensor), got "hello"
 layers.GPTModel.forward([[1, 7]]) // VALUE GPTModel.forward: ids[0][1] should be an integer from 0 to 6, got 7
 layers.GPTModel.forward([1.5]) // VALUE GPTModel.forward: ids[0] should be an integer from 0 to 6, got 1.5

@@ -1,4 +1,14 @@
-import { checkObject, describe } from './check.ts'
+import {
+  type Check,
+  checkBoolean,
+  checkNonNegativeFloat32,
+  checkObject,
+  checkProbability,
+  checkSize,
+  describe,
+  integer,
+  oneOf,
+} from './check.ts'
 import { fail } from './errors.ts'
 
 /**
@@ -30,31 +40,44 @@ export const GPT_CONFIG_124M = Object.freeze({
   qkvBias: false,
 })
 
+/** The most blocks: more are a mistake, and would take minutes before memory is full. */
+const MAX_LAYERS = 10_000
+
+const optional =
+  (check: Check): Check =>
+  (name, value) => {
+    if (value !== undefined) check(name, value)
+  }
+
 /** The names of all configurations: one configuration may be given to a model and to each of its layers. */
-export const CONFIG_NAMES: readonly string[] = [
-  'vocabSize',
-  'contextLength',
-  'embDim',
-  'nHeads',
-  'nLayers',
-  'dropRate',
-  'qkvBias',
-  'bias',
-  'layerNormEpsilon',
-  'tieWeights',
-  'hiddenDim',
-  'approximate',
-]
+const CHECKS: Readonly<Record<string, Check>> = {
+  vocabSize: checkSize,
+  contextLength: checkSize,
+  embDim: checkSize,
+  nHeads: checkSize,
+  nLayers: /* @__PURE__ */ integer(1, MAX_LAYERS),
+  dropRate: /* @__PURE__ */ optional(checkProbability),
+  qkvBias: /* @__PURE__ */ optional(checkBoolean),
+  bias: /* @__PURE__ */ optional(checkBoolean),
+  layerNormEpsilon: /* @__PURE__ */ optional(checkNonNegativeFloat32),
+  tieWeights: /* @__PURE__ */ optional(checkBoolean),
+  hiddenDim: /* @__PURE__ */ optional(checkSize),
+  approximate: /* @__PURE__ */ optional(/* @__PURE__ */ oneOf('tanh', 'none')),
+}
+
+export const isConfigName = (name: string): boolean => Object.hasOwn(CHECKS, name)
 
 /**
  * A configuration. A name that no layer knows is refused, because it is nearly always misspelled.
  *
- * @returns the config; values are not checked
+ * @param names of the values that are checked. Other values may be wrong: they are for other layers
  */
-export function checkConfig<C extends object>(config: C): C {
-  for (const name of Object.keys(checkObject('config', config))) {
-    if (CONFIG_NAMES.includes(name)) continue
-    throw fail('VALUE', 'config', `have names among ${CONFIG_NAMES.join(', ')}`, describe(name))
+export function checkConfig<C extends object>(config: C, ...names: (keyof C & string)[]): C {
+  const given = checkObject('config', config)
+  for (const name of Object.keys(given)) {
+    if (isConfigName(name)) continue
+    throw fail('VALUE', 'config', `have names among ${Object.keys(CHECKS).join(', ')}`, describe(name))
   }
+  for (const name of names) CHECKS[name](name, given[name])
   return config
 }

@@ -1,12 +1,4 @@
-import {
-  checkBoolean,
-  checkNumber,
-  checkOptions,
-  checkProbability,
-  checkSize,
-  construct,
-  named,
-} from '../check.ts'
+import { checkBoolean, checkNumber, checkOptions, checkProbability, construct, named } from '../check.ts'
 import { fail } from '../errors.ts'
 import * as random from '../runtime/random.ts'
 import { run, SCRATCH } from '../runtime/runtime.ts'
@@ -175,14 +167,9 @@ export class Attention extends Module {
   constructor(config: AttentionConfig) {
     super()
     const made = construct(new.target, arguments, 1, () => {
-      const { embDim, nHeads, contextLength, dropRate = 0, bias = true, qkvBias = bias } = checkConfig(config)
-      checkSize('embDim', embDim)
-      checkSize('nHeads', nHeads)
+      checkConfig(config, 'embDim', 'nHeads', 'contextLength', 'dropRate', 'bias', 'qkvBias')
+      const { embDim, nHeads, contextLength, dropRate = 0, bias = true, qkvBias = bias } = config
       checkNumber('nHeads', nHeads, `a divisor of ${embDim} (embDim)`, (n) => embDim % n === 0)
-      checkSize('contextLength', contextLength)
-      checkProbability('dropRate', dropRate)
-      checkBoolean('bias', bias)
-      checkBoolean('qkvBias', qkvBias)
       return temporary(() => {
         const cAttn = new Conv1D(3 * embDim, embDim, { bias: qkvBias })
         const cProj = new Conv1D(embDim, embDim, { bias })

@@ -1,4 +1,4 @@
-import { checkArray, checkBoolean, checkSize, construct } from '../check.ts'
+import { checkArray, construct } from '../check.ts'
 import { partsOf, run, SCRATCH } from '../runtime/runtime.ts'
 import { checkRows } from '../tensor/check.ts'
 import { GELU_KINDS } from '../tensor/gelu.ts'
@@ -53,11 +53,8 @@ export class FeedForward extends Module {
   constructor(config: FeedForwardConfig) {
     super()
     const made = construct(new.target, arguments, 1, () => {
-      const { embDim, approximate = 'tanh', bias = true, ...given } = checkConfig(config)
-      checkSize('embDim', embDim)
-      const { hiddenDim = 4 * embDim } = given
-      checkSize('hiddenDim', hiddenDim)
-      checkBoolean('bias', bias)
+      checkConfig(config, 'embDim', 'hiddenDim', 'approximate', 'bias')
+      const { embDim, hiddenDim = 4 * embDim, approximate, bias = true } = config
       const layers = temporary((): FeedForward['layers'] => [
         new Linear(embDim, hiddenDim, { bias }),
         new GELU({ approximate }),

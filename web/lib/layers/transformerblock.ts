@@ -54,12 +54,12 @@ export class TransformerBlock extends Module {
   constructor(config: TransformerBlockConfig) {
     super()
     const layers = construct(new.target, arguments, 1, () => {
-      const given = checkConfig(config)
+      checkConfig(config, 'layerNormEpsilon')
       return temporary(() => ({
-        attn: new Attention(given),
-        ff: new FeedForward(given),
-        norm1: newNorm(given),
-        norm2: newNorm(given),
+        attn: new Attention(config),
+        ff: new FeedForward(config),
+        norm1: newNorm(config),
+        norm2: newNorm(config),
       }))
     })
     this.attn = layers.attn

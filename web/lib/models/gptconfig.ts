@@ -5,7 +5,7 @@ import { checkObject, describe, isPlainObject, shortName } from '../check.ts'
 import { fail } from '../errors.ts'
 import { countBlocks, dropBatch, GPT, gptNames, HEAD, isOldMinGPT, TOKENS } from '../files/gptnames.ts'
 import { type TensorInfo, finderOf, listed } from '../files/names.ts'
-import { CONFIG_NAMES, checkConfig } from '../config.ts'
+import { checkConfig, isConfigName } from '../config.ts'
 
 export interface GPTModelConfig extends TransformerBlockConfig {
   /** the number of different tokens; ids are from 0 to vocabSize - 1 */
@@ -80,7 +80,7 @@ function readConfig(what: string, config: object): Given {
     if (Object.hasOwn(ONLY_VALUES, name) && value !== ONLY_VALUES[name])
       throw fail('VALUE', full, `be ${ONLY_VALUES[name]}`, describe(value))
     const ours = Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : name
-    if (isForeign && ours === name && !CONFIG_NAMES.includes(name)) continue
+    if (isForeign && ours === name && !isConfigName(name)) continue
     if (value === undefined || (value === null && ours !== name)) continue // n_inner: null is its default
     const own = name === 'activation_function' ? activation(full, value) : value
     if (names.has(ours) && values[ours] !== own) {

@@ -2,16 +2,7 @@ import type { Sources } from '../files/bytes.ts'
 import type { Tensor } from '../tensor/tensor.ts'
 import type { GPTModelConfig } from './gptconfig.ts'
 import type { GeneratedToken } from './sample.ts'
-import {
-  checkArray,
-  checkBoolean,
-  checkCount,
-  checkFunction,
-  checkInteger,
-  checkProbability,
-  checkSize,
-  construct,
-} from '../check.ts'
+import { checkArray, checkBoolean, checkCount, checkFunction, construct } from '../check.ts'
 import { fail, withName } from '../errors.ts'
 import { Attention } from '../layers/attention.ts'
 import { Dropout } from '../layers/dropout.ts'
@@ -31,9 +22,6 @@ import { checkConfig } from '../config.ts'
 
 /** The standard deviation of GPT-2's initial weights. */
 const DEVIATION = 0.02
-
-/** The most blocks: more are a mistake, and would take minutes before memory is full. */
-const MAX_LAYERS = 10_000
 
 /**
  * GPT-2 (Radford et al. 2019): embeddings of tokens and positions, dropout, transformer blocks, a final layer
@@ -72,20 +60,14 @@ export class GPTModel extends Module {
   constructor(config: GPTModelConfig) {
     super()
     const made = construct(new.target, arguments, 1, () => {
-      const given = checkConfig(config)
-      const { vocabSize, contextLength, embDim, nLayers, dropRate = 0, tieWeights = false } = given
-      checkSize('vocabSize', vocabSize)
-      checkSize('contextLength', contextLength)
-      checkSize('embDim', embDim)
-      checkInteger('nLayers', nLayers, 1, MAX_LAYERS)
-      checkProbability('dropRate', dropRate)
-      checkBoolean('tieWeights', tieWeights)
+      checkConfig(config, 'vocabSize', 'contextLength', 'embDim', 'nLayers', 'dropRate', 'tieWeights')
+      const { vocabSize, contextLength, embDim, nLayers, dropRate = 0, tieWeights = false } = config
       const layers = temporary(() => ({
         tokEmb: new Embedding(vocabSize, embDim),
         posEmb: new Embedding(contextLength, embDim),
         dropEmb: new Dropout(dropRate),
-        trfBlocks: Array.from({ length: nLayers }, () => new TransformerBlock(given)),
-        finalNorm: newNorm(given),
+        trfBlocks: Array.from({ length: nLayers }, () => new TransformerBlock(config)),
+        finalNorm: newNorm(config),
         outHead: new Linear(embDim, vocabSize, { bias: false }),
       }))
       if (tieWeights) {
