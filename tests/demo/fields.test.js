@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { choice, integer, number, numbers, slice } from '../../build/demo/fields.js'
+import { choice, edits, integer, number, numbers, slice } from '../../build/demo/fields.js'
 import example from '../../build/demo/example-slice.js'
 
 const fields = {
@@ -15,6 +15,7 @@ const fields = {
   row: numbers([1, 2]),
   rows: numbers([], { max: 3 }),
   dots: numbers([0], { each: { min: -1, max: 1 } }),
+  cells: edits((name) => /^x\d$/.test(name)),
 }
 const one = slice(fields, { views: ['kind'] })
 /** @type {import('../../build/demo/fields.js').StateOf<typeof one>} */
@@ -25,6 +26,7 @@ const other = {
   row: [-0.5, 4],
   rows: [1, 2, 3],
   dots: [0.5],
+  cells: { x1: 0.5, x2: -1 },
 }
 
 test('only values that differ from the defaults go into the address, and they can be read back', () => {
@@ -64,6 +66,7 @@ test('invalid values in an address are refused by name, and the others take effe
     row: '1',
     rows: '1,2,3,4',
     dots: '1.5',
+    cells: 'y1:1',
     poem: '',
   }
   const { state, refused } = one.fromQuery(new Map(Object.entries(wrong)))
@@ -71,6 +74,8 @@ test('invalid values in an address are refused by name, and the others take effe
   assert.deepEqual(refused, Object.keys(wrong))
   for (const n of ['', ' ', '0', '4097', 'Infinity', 'NaN'])
     assert.deepEqual(one.fromQuery(new Map([['n', n]])).refused, ['n'])
+  for (const cells of ['x1:1e39', 'x1:1:1', 'x1', 'x1:x', 'x1:1,'])
+    assert.deepEqual(one.fromQuery(new Map([['cells', cells]])).refused, ['cells'])
   assert.equal(one.fromQuery(new Map(Object.entries({ n: '7', rate: 'x' }))).state.n, 7)
   for (const name of ['toString', 'constructor', '__proto__']) {
     assert.deepEqual(one.fromQuery(new Map([['kind', name]])).refused, ['kind'])

@@ -161,14 +161,14 @@ const steps = (page) => page.$$eval('#half-precision dd', (all) => all.map((one)
 const written = async (page, kind) => (await text(page, `#half-precision .run.${kind}`)).trim()
 
 test('the row is the story’s at its final norm; a guess computes in float16: ∞, until the factor is small enough', async () => {
-  const { page, complaints, foreign } = await site.open('?embed=half-precision&story.seed=3', {
+  const { page, complaints, foreign } = await site.open('?embed=half-precision&story.seed=4', {
     ready: WHOLE_SECTION,
     features: { 'prefers-reduced-motion': 'reduce' },
   })
   const engine = new Engine({ model, tokenizer })
   engine.set({
     ...story.defaults(),
-    seed: 3,
+    seed: 4,
     prompt: PROMPT,
     temperature: TEMPERATURE,
     off: LAST.map(() => false),
@@ -179,7 +179,7 @@ test('the row is the story’s at its final norm; a guess computes in float16: �
   const wanted = normOf(rowOf(engine.with), LOST, Math.fround)
   const shown = (await steps(page)).map((one) => Number(one.replace('−', '-').replaceAll(',', '')))
   near(shown[6], wanted.deviation, 0.006 * shown[6]) // two builds round differently
-  near(Math.abs(shown[7]), Math.max(...wanted.normalized.map(Math.abs)), 0.02)
+  near(-shown[7], Math.max(...wanted.normalized.map(Math.abs)), 0.02) // below the mean: in float16 no −0
   await click(page, '#half-precision .guess button ::-p-text(NaN)')
   assert.deepEqual((await steps(page)).slice(4), ['∞', '∞', '∞', '0'])
   await eventually(async () => (await written(page, 'without')) === texts(LOST).without, 'no “and”')

@@ -116,13 +116,23 @@ test('a norm switched off in the middle of a text changes what follows, not what
   // A link has the settings only.
   const linked = write(engineOf({ off: only(7), from: 12 }), 18)
   assert.deepEqual(linked.without?.ids, without)
-  // The same norm is off, but later.
-  engine.set({ ...settings, off: only(7), from: 15 })
-  assert.equal(engine.without?.at, START.length - 1 + 15, 'the text without the norm begins anew')
-  assert.deepEqual(
-    write(engine, 15).without?.ids,
-    write(engineOf({ off: only(7), from: 15 }), 15).without?.ids,
-  )
+  // Whatever else changes, the text without the norm begins anew, as in a link.
+  /** @type {Partial<Settings>[]} */
+  const changes = [
+    { from: 15 },
+    { off: only(9) },
+    { replacement: 'mean' },
+    { replacement: 'half', factor: 1 },
+    { factor: 20 },
+    { seed: 6 },
+  ]
+  let changed = { ...settings, off: only(7), from: 12 }
+  for (const change of changes) {
+    changed = { ...changed, ...change }
+    engine.set(changed)
+    assert.equal(engine.without?.at, START.length - 1 + changed.from)
+    assert.deepEqual(write(engine, 15).without?.ids, write(engineOf(changed), 15).without?.ids)
+  }
   engine.set(settings)
   assert.equal(engine.without, null)
   assert.deepEqual(write(engine, 370).with.ids, expected().slice(0, -1))
