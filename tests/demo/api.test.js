@@ -52,7 +52,10 @@ test('constructors stand as users call them', () => {
   assert.match(text, /new Linear\( ?inFeatures: number, outFeatures: number, options\?/)
 })
 
-test('links inside the reference resolve, and none leads elsewhere', () => {
+/** The notebook stands beside the reference. @param {string} page */
+const notebookFrom = (page) => `${'../'.repeat(page.split('/').length)}notebook/index.html`
+
+test('links inside the reference resolve, each page leads to the notebook, and none elsewhere', () => {
   const ids = new Map(
     pages.map(({ name, html }) => [name, new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id))]),
   )
@@ -61,8 +64,9 @@ test('links inside the reference resolve, and none leads elsewhere', () => {
   )
   let count = 0
   for (const { name, html } of pages) {
+    assert.ok(html.includes(`href="${notebookFrom(name)}"`), `${name} leads to no notebook`)
     for (const [, link] of html.matchAll(/ (?:href|src)="([^"]*)"/g)) {
-      if (/^(\.\.\/)+notebook\/index\.html$/.test(link)) continue // beside the reference
+      if (link === notebookFrom(name)) continue
       const { origin, pathname, hash } = new URL(link, `file:///${name}`)
       const target = pathname.slice(1)
       assert.equal(origin, 'null', `${name}: ${link}`)

@@ -18,7 +18,7 @@ const mark = (page) =>
   })
 const ALL = [1, 2, 3, 4, 5, 6, 7, 8, 9]
 
-test('the mark at the edge lights the norms of the section on the screen, hollow where they are off; none at the start', async () => {
+test('the mark at the edge lights the norms of the section on the screen, hollow where they are off; none at the start and the end', async () => {
   const { page, complaints } = await site.open('', { features: { 'prefers-reduced-motion': 'reduce' } })
   assert.equal((await mark(page)).says, undefined)
   for (const [id, says, lit] of /** @type {const} */ ([
@@ -33,6 +33,8 @@ test('the mark at the edge lights the norms of the section on the screen, hollow
   }
   await click(page, '.topbar [role=switch]')
   assert.deepEqual((await mark(page)).off, ALL)
+  await page.evaluate(() => scrollTo(0, document.body.scrollHeight)) // past all sections
+  await waitInPage(page, `!document.querySelector('.place')`)
   assert.deepEqual(complaints, [])
   await page.close()
 })
