@@ -15,7 +15,7 @@ const fields = {
   row: numbers([1, 2]),
   rows: numbers([], { max: 3 }),
   dots: numbers([0], { each: { min: -1, max: 1 } }),
-  cells: edits((name) => /^x\d$/.test(name)),
+  cells: edits((name) => /^x\d$/.test(name), { min: -1, max: 1 }),
 }
 const one = slice(fields, { views: ['kind'] })
 /** @type {import('../../build/demo/fields.js').StateOf<typeof one>} */
@@ -74,7 +74,7 @@ test('invalid values in an address are refused by name, and the others take effe
   assert.deepEqual(refused, Object.keys(wrong))
   for (const n of ['', ' ', '0', '4097', 'Infinity', 'NaN'])
     assert.deepEqual(one.fromQuery(new Map([['n', n]])).refused, ['n'])
-  for (const cells of ['x1:1e39', 'x1:1:1', 'x1', 'x1:x', 'x1:1,'])
+  for (const cells of ['x1:1.5', 'x1:-1.5', 'x1:1:1', 'x1', 'x1:x', 'x1:1,'])
     assert.deepEqual(one.fromQuery(new Map([['cells', cells]])).refused, ['cells'])
   assert.equal(one.fromQuery(new Map(Object.entries({ n: '7', rate: 'x' }))).state.n, 7)
   for (const name of ['toString', 'constructor', '__proto__']) {

@@ -126,6 +126,7 @@ test('a norm switched off in the middle of a text changes what follows, not what
     { factor: 20 },
     { seed: 6 },
   ]
+  /** @type {Settings} */
   let changed = { ...settings, off: only(7), from: 12 }
   for (const change of changes) {
     changed = { ...changed, ...change }

@@ -73,7 +73,10 @@ export function numbers(
 }
 
 /** Changed numbers, by the name of their cell: x12:0.5,w31:-2 in the address. */
-export function edits(isCell: (name: string) => boolean): Field<Record<string, number>> {
+export function edits(
+  isCell: (name: string) => boolean,
+  { min = -Infinity, max = Infinity }: Limits = {},
+): Field<Record<string, number>> {
   return {
     initial: {},
     read(text) {
@@ -81,7 +84,7 @@ export function edits(isCell: (name: string) => boolean): Field<Record<string, n
       for (const part of text === '' ? [] : text.split(',')) {
         const [name, number, ...rest] = part.split(':')
         const value = parseNumber(number ?? '')
-        if (!isCell(name) || value === null || rest.length) return undefined
+        if (!isCell(name) || value === null || value < min || value > max || rest.length) return undefined
         found[name] = value
       }
       return found
