@@ -61,7 +61,7 @@ export class Adam extends Optimizer<All<AdamOptions>> {
   }
 
   /** @internal */
-  static override schema(): Schema {
+  static override optionSchema(): Schema<AdamOptions> {
     return {
       lr: [1e-3, checkNonNegative],
       betas: [[0.9, 0.999], checkBetas],

@@ -13,19 +13,21 @@ import { type All, type GivenGroup, type ParamGroup, gradientOf, makeGroups } fr
  */
 export type OptimizerState = Record<string, Tensor>
 
-/** Of each option its default, and its check, which gets the other options of the group, too. */
-export type Schema = Record<
-  string,
-  readonly [usual: unknown, check: (name: string, value: unknown, group: Record<string, unknown>) => void]
->
+/** The check of an option, which gets the other options of the group, too. */
+type OptionCheck = (name: string, value: unknown, group: Record<string, unknown>) => void
+
+/** Of each option its default and its check. */
+export type Schema<Options> = {
+  readonly [Name in keyof Options]-?: readonly [usual: unknown, check: OptionCheck]
+}
 
 /** @returns the options that the constructor of an optimizer of ours was given, and the defaults of the others */
 export function optionsOf<Options>(
-  Class: Function & Pick<typeof Optimizer, 'schema'>,
+  Class: Function & Pick<typeof Optimizer, 'optionSchema'>,
   args: ArrayLike<unknown>,
   options: Options | undefined,
 ): All<Options> {
-  const schema = Class.schema()
+  const schema = Class.optionSchema()
   const defaults = Object.fromEntries(Object.entries(schema).map(([name, [usual]]) => [name, usual]))
   const body = () => knownOptions(options, defaults) as All<Options>
   return construct(Class, args, 2, body, Object.keys(schema).join(' '))
@@ -65,7 +67,7 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
   // Private, so that printing an optimizer does not print the parameters.
   #groups: readonly ParamGroup<Options>[]
   #places: readonly Place<Options>[]
-  #checks: readonly { name: string; check: Schema[string][1] }[]
+  #checks: readonly { name: string; check: OptionCheck }[]
 
   /**
    * @param parameters an array of parameters, or of groups such as `{ params: [...], lr: 1e-4 }`; at least
@@ -75,7 +77,7 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
   constructor(parameters: readonly Tensor[] | readonly GivenGroup<Options>[], defaults: Options) {
     nameMethods(new.target)
     if (this.#isOfUser) registerKeeper(this)
-    this.#checks = Object.entries(new.target.schema()).map(([name, [, check]]) => ({ name, check }))
+    this.#checks = Object.entries(new.target.optionSchema()).map(([name, [, check]]) => ({ name, check }))
     const groups = construct(new.target, [], 0, () => makeGroups(parameters, defaults))
     this.#groups = Object.freeze(groups)
     this.#places = groups.flatMap((group) =>
@@ -280,7 +282,7 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
   }
 
   /** The options that are checked; a subclass overrides this. @internal */
-  static schema(): Schema {
+  static optionSchema(): Schema<{ lr: number }> {
     return { lr: [undefined, checkNonNegative] }
   }
 

@@ -53,7 +53,7 @@ export class SGD extends Optimizer<All<SGDOptions>> {
   }
 
   /** @internal */
-  static override schema(): Schema {
+  static override optionSchema(): Schema<SGDOptions> {
     return {
       lr: [undefined, checkNonNegative], // without lr it is refused
       momentum: [0, checkNonNegative],
