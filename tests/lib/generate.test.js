@@ -293,7 +293,7 @@ test('extreme temperatures and logits are no overflow', () => {
     [NaN, NaN],
   ]) {
     for (const options of [{}, { topK: 1 }, { topP: 0.5 }, { temperature: 0 }, { temperature: 0.5 }]) {
-      const message = /^GPTModel.generate: the model's logits should be finite numbers or -Infinity/
+      const message = /^Fixed.generate: the model's logits should be finite numbers or -Infinity/
       assertRefuses(() => drawFrom(broken, options), 'VALUE', message)
     }
   }
@@ -343,7 +343,7 @@ test('a suppressed token is never written, and is no candidate', () => {
   assert.deepEqual(drawFrom(logits, { suppressTokens: [3, 4], temperature: 0.01 }).top, [
     { token: 2, probability: 1 },
   ])
-  const message = /^GPTModel.generate: suppressTokens should leave a token that can be drawn$/
+  const message = /^(Fixed|GPTModel).generate: suppressTokens should leave a token that can be drawn$/
   for (const options of [{}, { temperature: 0 }, { topK: 1 }, { topP: 0.5 }]) {
     assertRefuses(() => write([1], { ...options, suppressTokens: [0, 1, ...rest] }), 'VALUE', message)
     assertRefuses(() => drawFrom([-Infinity, 0], { ...options, suppressTokens: [1] }), 'VALUE', message)

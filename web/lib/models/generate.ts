@@ -198,7 +198,7 @@ function* tokensOf(
       next = Int32Array.of(generated.token)
     }
   } catch (error) {
-    throw withName(error, 'GPTModel.generate')
+    throw withName(error, `${model.constructor.name}.generate`)
   } finally {
     if (options.cache === undefined) cache.dispose()
   }
