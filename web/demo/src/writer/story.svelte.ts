@@ -1,5 +1,5 @@
 // The page's story: what the small GPT writes with its norms, and without those that are off. The opening and
-// "A story without it" show it, and the page's switch acts on it.
+// "Inside a GPT" show it, and the page's switch acts on it.
 
 import { untrack } from 'svelte'
 import { prefersReducedMotion } from 'svelte/motion'

@@ -3,9 +3,7 @@
 import { calculation, term } from '../../calculation.ts'
 import { INPUTS, OUTPUTS } from '../../example.ts'
 import { cellText, exact, power, subscript } from '../../numbers.ts'
-import type { Numbers, Result } from './compute.ts'
-import type { Settings } from './slice.ts'
-import type { Step } from './steps.ts'
+import type { Example } from './model.svelte.ts'
 
 /** A cell of the figure. */
 export interface Place {
@@ -19,18 +17,11 @@ export interface Place {
   col: number | 'mean' | 'variance'
 }
 
-/** The fields of `Example` that an explanation reads. `Example` documents them. */
-export interface Source {
-  at: (table: 'x' | 'w' | 'g', row: number, col: number) => number
-  computed: { z: number[][]; y: number[][] }
-  moved: boolean[]
-  result: Result
-  rows: Numbers
-  settings: Settings
-  step: Step
-  why: (row: number) => string
-  y: number[][]
-}
+/** What an explanation reads of the example. */
+export type Source = Pick<
+  Example,
+  'at' | 'computed' | 'moved' | 'result' | 'rows' | 'settings' | 'step' | 'why' | 'y'
+>
 
 type Explained = { formula: string; sources: Place[] }
 
