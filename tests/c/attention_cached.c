@@ -14,11 +14,10 @@ typedef struct kernel {
                    size_t parts);
     void (*reference)(float *y, float *keys, float *values, const float *qkv, size_t batch, size_t tokens,
                       size_t past, size_t capacity, size_t heads, size_t size);
-    double tolerance; /* for queries, keys and values up to 2, and heads of up to 100 columns */
 } kernel;
 
 static const kernel in_float32 = {gpt_attention_cache_size, gpt_attention_cached_scratch_size,
-                                  gpt_attention_cached_forward, gpt_attention_cached_forward_ref, 3e-6};
+                                  gpt_attention_cached_forward, gpt_attention_cached_forward_ref};
 
 /* In int8, for each inner loop: the kernel, and its reference. */
 #define IN_INT8(name, dot)                                                                                   \
@@ -36,7 +35,7 @@ static const kernel in_float32 = {gpt_attention_cache_size, gpt_attention_cached
                                        dot);                                                                 \
     }                                                                                                        \
     static const kernel name = {gpt_attention_int8_cache_size, gpt_attention_int8_scratch_size,              \
-                                forward_##name, reference_##name, 3e-4};
+                                forward_##name, reference_##name};
 IN_INT8(by_int16, 0)
 #ifdef __wasm_relaxed_simd__
 IN_INT8(by_dot, 1)
@@ -217,34 +216,6 @@ static void huge_scores(void)
     end_case();
 }
 
-/* NaN and infinities among the visible tokens give what attention without a cache gives. In int8, a value of
- * 1e30 leaves no digits to the other columns and tokens of its block. */
-static void specials_spread(void)
-{
-    static const float values_of[4] = {NAN, INFINITY, -INFINITY, 1e30f};
-    enum { FEW = 14, COLUMNS = 5 };
-    const shape all = {1, FEW, 0, FEW, 1, COLUMNS};
-    for (size_t v = 0; v < (tested != &in_float32 ? 3 : 4); v++)
-        for (size_t at = 0; at < 3 * FEW * COLUMNS; at += 2) {
-            in_case("qkv[%zu] is %g", at, (double)values_of[v]);
-            float *qkv = work(3 * y_floats(all)), *y = output("y", COLUMNS),
-                  *expected = output("expected", COLUMNS);
-            fill_random(qkv, 3 * y_floats(all), -2.0f, 2.0f);
-            qkv[at] = values_of[v];
-            float *keys = output("keys", cache_floats(all)), *copies = output("copies", cache_floats(all));
-            float *values = output("values", cache_floats(all)),
-                  *scratch = work(tested->scratch_size(1, FEW, 1, COLUMNS));
-            for (size_t t = 0; t < FEW; t++) {
-                const shape s = {1, 1, t, FEW, 1, COLUMNS};
-                const float *qkv_t = qkv + t * 3 * COLUMNS;
-                expect_status(forward(y, keys, values, scratch, qkv_t, s), GPT_OK);
-                forward_ref(expected, copies, values, qkv_t, s);
-                expect_close("y", y, expected, COLUMNS, tested->tolerance);
-            }
-            end_case();
-        }
-}
-
 /* The table of kernels has no capacity that is too small. */
 static void refuses_small_capacities(void)
 {
@@ -267,7 +238,6 @@ static void test_attention_cached(void)
     promise("cached attention of a truncated cache does not depend on what was cut off, not even on NaN",
             truncates);
     promise("cached attention does not overflow with huge scores", huge_scores);
-    promise("cached attention spreads NaN and infinities as its reference", specials_spread);
     promise("cached attention refuses more tokens than its capacity, and leaves its outputs as they were",
             refuses_small_capacities);
 }
@@ -338,8 +308,6 @@ static void test_attention_int8(void)
     promise_of_loops("attention with a cache in int8 does not overflow with the largest numbers everywhere",
                      int8_does_not_overflow);
     promise_of_loops("attention with a cache in int8 does not overflow with huge scores", huge_scores);
-    promise_of_loops("attention with a cache in int8 spreads NaN and infinities as its reference",
-                     specials_spread);
     promise_of_loops("attention with a cache in int8 refuses more tokens than its capacity",
                      refuses_small_capacities);
 }
