@@ -191,8 +191,8 @@ a Blob that gives a number: blob(100) // TYPE a part of source should be a Uint8
 `
 
 /**
- * What a layer's loadStateDict refuses, as a dict and, where it holds tensors alone, as a file of them, too: the
- * layer, and the dict. The layer keeps its values.
+ * What loadStateDict of a layer or an optimizer refuses, as a dict and, where it holds tensors alone, as a file of
+ * them, too: the layer, and the dict. The layer keeps its values.
  */
 export const DICTS = String.raw`
 no bias: linear, { weight: ones([3, 6]) } // dict should have bias, got weight
@@ -225,4 +225,14 @@ an infinite weight for an int8 one: int8Linear, { weight: full([3, 6], Infinity)
 an int8 weight for a parameter of one's own: beside, { w: int8Linear.int8Weight }, { strict: false } // UNSUPPORTED w should have floats, or be a weight with scales in w_scale, got I8
 an int8 weight for a table of one's own: beside, { table: int8Linear.int8Weight }, { strict: false } // UNSUPPORTED table should have floats, or be a weight with scales in table_scale, got I8
 an int8 weight in a layer without a matrix: own, { w: int8Linear.int8Weight }, { strict: false } // TYPE w should be a Tensor, got an Int8Weight
+an optimizer's state of a parameter too many: adam, { ...adam.stateDict(), 'state.2.step': ones([]) } // names in dict should be among state.0.step, state.0.exp_avg, state.0.exp_avg_sq, state.1.step, state.1.exp_avg, state.1.exp_avg_sq, got "state.2.step"
+an optimizer's state without a mean: adam, { 'state.0.step': ones([]) } // TYPE state.0.exp_avg should be a Tensor, got undefined
+an optimizer's mean of another shape: adam, { ...adam.stateDict(), 'state.0.exp_avg': ones([3]) } // SHAPE state.0.exp_avg should have shape [2], got [3]
+an optimizer's mean that was disposed: adam, { ...adam.stateDict(), 'state.0.exp_avg': gone } // DISPOSED state.0.exp_avg should be a live Tensor, got one that was disposed
+an optimizer's mean of squares below 0: adam, { ...adam.stateDict(), 'state.0.exp_avg_sq': full([2], -1) } // state.0.exp_avg_sq should have no negative element, got -1
+a step of -1: adam, { ...adam.stateDict(), 'state.0.step': full([], -1) } // state.0.step should be an integer from 0 to 16777216, got -1
+half a step: adam, { ...adam.stateDict(), 'state.0.step': full([], 0.5) } // state.0.step should be an integer from 0 to 16777216, got 0.5
+a step of NaN: adam, { ...adam.stateDict(), 'state.0.step': full([], NaN) } // state.0.step should be an integer from 0 to 16777216, got NaN
+a step of Infinity: adam, { ...adam.stateDict(), 'state.0.step': full([], Infinity) } // state.0.step should be an integer from 0 to 16777216, got Infinity
+a step beyond the exact integers: adam, { ...adam.stateDict(), 'state.0.step': full([], 2 ** 24 + 2) } // state.0.step should be an integer from 0 to 16777216, got 16777218
 `

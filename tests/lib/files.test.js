@@ -329,8 +329,11 @@ class Own extends gpt.Module {
 }
 const gone = gpt.ones([3])
 gone.dispose()
+const adam = new gpt.AdamW([gpt.parameter(gpt.ones([2])), gpt.ones([3])])
+adam.parameters[0].grad = gpt.ones([2])
+adam.step()
 const dicts = {
-  ...{ zeros: gpt.zeros, ones: gpt.ones, full: gpt.full, gone },
+  ...{ zeros: gpt.zeros, ones: gpt.ones, full: gpt.full, gone, adam },
   ...{ linear, int8Linear, tied, untied, int8Model, norm: new gpt.LayerNorm(2), own: new Own() },
   beside: Object.assign(new Own(), { linear: new gpt.Linear(1, 1) }),
   biasless: new gpt.GPTModel({ ...SMALL, qkvBias: false }),
@@ -340,10 +343,14 @@ const dicts = {
   int8Dict: gpt.loadSafetensors(gpt.saveSafetensors(int8Model)),
 }
 
+/** @param {any} one a layer or an optimizer */
+const saved = (one) =>
+  one === adam ? gpt.saveSafetensors(adam.stateDict()) : gpt.saveSafetensors(one, { names: 'ours' })
+
 for (const { head, call, code, message } of rowsOf(DICTS)) {
   test(`refused by loadStateDict: ${head}`, async () => {
     const [layer, dict, options] = callOf(`[${call}]`, dicts)()
-    const before = gpt.saveSafetensors(layer, { names: 'ours' })
+    const before = saved(layer)
     const load = (/** @type {any} */ given) => errorOf(gpt, () => layer.loadStateDict(given, options))
     const expected = { code, message: `${layer.constructor.name}.loadStateDict: ${message}` }
     assertError(await load(dict), expected)
@@ -352,6 +359,6 @@ for (const { head, call, code, message } of rowsOf(DICTS)) {
       assertError(await load(file), expected)
       for (const tensor of Object.values(file)) tensor.dispose()
     }
-    assert.deepEqual(gpt.saveSafetensors(layer, { names: 'ours' }), before)
+    assert.deepEqual(saved(layer), before)
   })
 }

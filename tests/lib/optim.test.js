@@ -212,72 +212,27 @@ test('an infinite or NaN gradient makes them NaN, as in PyTorch, or an error tha
 
 test('clipGradNorm of no gradients is 0', () => assert.equal(gpt.clipGradNorm([gpt.zeros([2])], 1), 0))
 
-test('an optimizer names a bad option of a step and a state that does not fit, and changes nothing', () => {
+test('an optimizer names a bad option of a step, and changes nothing', () => {
   const x = gpt.ones([2])
-  const gone = gpt.ones([2])
-  gone.dispose()
   const optimizer = new gpt.AdamW([x, gpt.ones([3])])
   x.grad = gpt.ones([2])
   optimizer.lr = untyped('fast')
   assertRefuses(() => optimizer.step(), 'TYPE', /^AdamW.step: lr should be a finite number >= 0, got "fast"$/)
   optimizer.lr = 0.1
   assert.deepEqual([x.toArray(), x.grad.toArray(), optimizer.stateDict()], [[1, 1], [1, 1], {}])
-
-  optimizer.step()
-  const state = optimizer.stateDict()
-  const bytes = gpt.saveSafetensors(state)
-  const load = (/** @type {unknown} */ dict) => () => optimizer.loadStateDict(untyped(dict))
-  assertRefuses(load(null), 'TYPE', /^AdamW.loadStateDict: dict should be a plain object, got null$/)
-  assertRefuses(
-    load({ ...state, 'state.2.step': x }),
-    'VALUE',
-    /^AdamW.loadStateDict: names in dict should be among state.0.step, .* got "state.2.step"$/,
-  )
-  assertRefuses(
-    load({ 'state.0.step': state['state.0.step'] }),
-    'TYPE',
-    /state.0.exp_avg should be a Tensor, got undefined$/,
-  )
-  assertRefuses(
-    load({ ...state, 'state.0.exp_avg': gpt.ones([3]) }),
-    'SHAPE',
-    /state.0.exp_avg should have shape \[2\], got \[3\]$/,
-  )
-  assertRefuses(
-    load({ ...state, 'state.0.exp_avg': gone }),
-    'DISPOSED',
-    /state.0.exp_avg should be a live Tensor/,
-  )
-  assert.deepEqual(gpt.saveSafetensors(optimizer.stateDict()), bytes)
-  optimizer.loadStateDict({})
-  assert.deepEqual(optimizer.stateDict(), {})
 })
 
-test('AdamW refuses a state that no step leaves, and changes nothing', () => {
+test('AdamW goes on from a state of no step, of 2 ** 24 and from none', () => {
   const x = gpt.ones([2])
   const optimizer = new gpt.AdamW([x])
   x.grad = gpt.ones([2])
   optimizer.step()
-  const state = optimizer.stateDict()
-  const bytes = gpt.saveSafetensors({ ...state, x })
-  for (const step of [-5, -1, 0.5, NaN, Infinity, 2 ** 53, 2 ** 24 + 2]) {
-    const dict = { ...state, 'state.0.step': gpt.tensor(step) }
-    assertRefuses(
-      () => optimizer.loadStateDict(dict),
-      'VALUE',
-      /^AdamW.loadStateDict: state.0.step should be an integer from 0 to 16777216, got /,
-    )
-  }
-  assertRefuses(
-    () => optimizer.loadStateDict({ ...state, 'state.0.exp_avg_sq': gpt.tensor([1, -1]) }),
-    'VALUE',
-    /^AdamW.loadStateDict: state.0.exp_avg_sq should have no negative element, got -1$/,
-  )
-  assert.deepEqual(gpt.saveSafetensors({ ...optimizer.stateDict(), x }), bytes)
   for (const step of [0, 2 ** 24, 2 ** 24]) {
     optimizer.loadStateDict({ ...optimizer.stateDict(), 'state.0.step': gpt.tensor(step) })
     optimizer.step()
   }
+  optimizer.loadStateDict({})
+  assert.deepEqual(optimizer.stateDict(), {})
 })
 
 test('a state that makes the memory grow while it is loaded is the one that was given', async () => {

@@ -179,50 +179,6 @@ export function backwardThrough(layer, x, dy) {
 }
 
 /**
- * Asserts that `forward`, `backward` and the parameters' gradients are PyTorch's, as tests/golden/layers.py
- * writes them, and that a second backward adds the same gradients again. Of a large tensor PyTorch's first and
- * last row are compared.
- *
- * @param {any} layer with the case's parameters
- * @param {Tensor | number | unknown[]} x a tensor requires a gradient from here on
- * @param {Tensor} dy
- * @param {{ out: Packed, dx: Packed | null, grads: Record<string, Packed> }} expected
- * @param {{ forward?: number, backward?: number }} [tolerance] forward: for assertClose, 0 for the same bits;
- *   backward: for assertNear
- */
-export function assertGradients(layer, x, dy, { out, dx, grads }, { forward = 1e-5, backward = 2e-5 } = {}) {
-  layer.zeroGrad()
-  const leaf = /** @type {any} */ (x)
-  if (dx) leaf.requiresGrad = true
-  const y = layer.forward(x)
-  if (forward === 0) assertSame(kept(y, out), out)
-  else assertClose(kept(y, out), out, forward)
-  y.backward(dy)
-  if (dx) assertNear(kept(gradientOf(leaf), dx), dx, backward, 'dx')
-  /** @type {[string, Tensor][]} */
-  const parameters = layer.namedParameters()
-  assert.deepEqual(parameters.map(([name]) => name).sort(), Object.keys(grads).sort())
-  for (const [name, parameter] of parameters)
-    assertNear(kept(gradientOf(parameter), grads[name]), grads[name], backward, name)
-  const first = parameters.map(([, parameter]) => gradientOf(parameter).data.slice())
-  layer.forward(x).backward(dy)
-  parameters.forEach(([name, parameter], i) => {
-    const twice = first[i].map((value) => 2 * value)
-    assertNear(gradientOf(parameter), pack(twice, parameter.shape), 1e-6, `${name} after two passes`)
-  })
-  if (dx) leaf.grad = null
-  layer.zeroGrad()
-  assert.ok(parameters.every(([, { grad }]) => grad === null))
-}
-
-/** @param {Tensor} tensor @param {Packed} expected @returns {Tensor} its first and last row, if PyTorch's are that */
-function kept(tensor, { shape }) {
-  if (shape.reduce((product, n) => product * n, 1) === tensor.size) return tensor
-  const rows = tensor.reshape([-1, shape[1]])
-  return rows.indexSelect({ dim: 0, index: [0, rows.shape[0] - 1] })
-}
-
-/**
  * Asserts that `fn` throws a GptLayersError with this code and a matching message.
  *
  * @param {() => unknown} fn
@@ -363,19 +319,6 @@ export async function until(condition, what) {
     if (performance.now() > end) assert.fail(`waited ${PATIENCE} ms in vain until ${what}`)
     await nextTask()
   }
-}
-
-/**
- * Waits until all workers of an instance sleep. A sleeping worker waits in Atomics.wait on a word of the
- * shared memory; Atomics.notify on all words returns how many did, and wakes them: they find nothing to do
- * and sleep again.
- *
- * @param {Gpt} gpt with threads
- */
-export async function workersSleep(gpt) {
-  const words = new Int32Array(gpt.exports.memory.buffer)
-  const sleeping = () => words.reduce((sum, _, i) => sum + Atomics.notify(words, i), 0)
-  await until(() => sleeping() === gpt.threads - 1, 'all workers sleep')
 }
 
 /**

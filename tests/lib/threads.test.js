@@ -23,8 +23,8 @@ import {
   gradientOf,
   load,
   loadForTest,
+  until,
   untyped,
-  workersSleep,
   replaceGlobal,
 } from './support.js'
 
@@ -54,6 +54,19 @@ const OPERATIONS = {
   ...Object.fromEntries(
     Object.entries(LOSSES).map(([name, loss]) => [name, (x, _y, _z, gpt) => loss(gpt, x)]),
   ),
+}
+
+/**
+ * Waits until all workers of an instance sleep. A sleeping worker waits in Atomics.wait on a word of the
+ * shared memory; Atomics.notify on all words returns how many did, and wakes them: they find nothing to do
+ * and sleep again.
+ *
+ * @param {Gpt} gpt with threads
+ */
+async function workersSleep(gpt) {
+  const words = new Int32Array(gpt.exports.memory.buffer)
+  const sleeping = () => words.reduce((sum, _, i) => sum + Atomics.notify(words, i), 0)
+  await until(() => sleeping() === gpt.threads - 1, 'all workers sleep')
 }
 
 for (const threads of [2, 3]) {
