@@ -95,14 +95,13 @@ const complete = (others: () => string[]) => async (context: CompletionContext) 
 export interface Options {
   parent: HTMLElement
   text: string
-  label: string
   change(text: string): void
   /** Runs the cell; then perhaps goes to the next one. */
   run(andGoOn: boolean): void
   others(): string[]
 }
 
-export function createEditor({ parent, text, label, change, run, others }: Options): EditorView {
+export function createEditor({ parent, text, change, run, others }: Options): EditorView {
   const act = (andGoOn: boolean) => () => {
     run(andGoOn)
     return true
@@ -119,7 +118,6 @@ export function createEditor({ parent, text, label, change, run, others }: Optio
           ]),
         ),
         EditorView.cspNonce.of('editor'),
-        EditorView.contentAttributes.of({ 'aria-label': label }),
         EditorView.lineWrapping,
         EditorView.updateListener.of(({ docChanged, state }) => {
           if (docChanged) change(state.doc.toString())
