@@ -3,9 +3,8 @@
 import type { Tensor } from '../tensor/tensor.ts'
 import { checkArray, checkFunction, checkInteger, construct } from '../check.ts'
 import { fail } from '../errors.ts'
-import { chain } from '../runtime/scope.ts'
 import { checkTensor } from '../tensor/check.ts'
-import { type Context, checkModule, forwardPart, Module } from './module.ts'
+import { type Context, checkModule, forwardParts, Module } from './module.ts'
 import { printList } from './print.ts'
 
 /** The parts of a layer whose `layers` are named '0', '1', ... as in PyTorch. A subclass may have more properties. */
@@ -44,13 +43,8 @@ export class Sequential extends Module {
    * @throws {GptLayersError} as the layers do
    */
   override forward(x: Tensor, context?: Context): Tensor {
-    const { layers } = this
     checkTensor('x', x)
-    checkArray('layers', layers, 'an array of layers')
-    return chain(
-      x,
-      layers.map((layer, i) => (h) => forwardPart(`layers[${i}]`, layer, h, context)),
-    )
+    return forwardParts('layers', this.layers, x, context)
   }
 }
 

@@ -1,13 +1,13 @@
-import { checkArray, construct } from '../check.ts'
+import { construct } from '../check.ts'
 import { partsOf, run, SCRATCH } from '../runtime/runtime.ts'
 import { checkRows } from '../tensor/check.ts'
 import { GELU_KINDS } from '../tensor/gelu.ts'
-import { chain, temporary } from '../runtime/scope.ts'
+import { temporary } from '../runtime/scope.ts'
 import { records } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { GELU } from './activations.ts'
 import { Affine, Linear } from './linear.ts'
-import { forwardPart, isPlain, Module } from './module.ts'
+import { forwardParts, isPlain, Module } from './module.ts'
 import { checkConfig } from '../config.ts'
 
 /**
@@ -73,17 +73,8 @@ export class FeedForward extends Module {
    * @throws {GptLayersError} SHAPE when the last axis is not embDim
    */
   override forward(x: Tensor): Tensor {
-    const { embDim } = this
-    const rows = checkRows(x, [embDim], 'embDim')
-    const { layers } = this
-    checkArray('layers', layers, 'an array of layers')
-    const args = this.#fusedArguments(x, rows)
-    if (args === null) {
-      return chain(
-        x,
-        layers.map((layer, i) => (h) => forwardPart(`layers[${i}]`, layer, h)),
-      )
-    }
+    const args = this.#fusedArguments(x, checkRows(x, [this.embDim], 'embDim'))
+    if (args === null) return forwardParts('layers', this.layers, x)
     const y = Tensor.empty(x.shape)
     run('gpt_feedforward_forward', [y, SCRATCH, x, ...args])
     return y
@@ -97,6 +88,7 @@ export class FeedForward extends Module {
    */
   #fusedArguments(x: Tensor, rows: number): (Tensor | number | null)[] | null {
     const { embDim, layers } = this
+    if (!Array.isArray(layers)) return null
     const [first, gelu, second] = layers
     const arePlain =
       layers.length === 3 && isPlain(first, Linear) && isPlain(gelu, GELU) && isPlain(second, Linear)

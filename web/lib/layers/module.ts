@@ -2,6 +2,7 @@ import type { Indices } from '../tensor/indices.ts'
 import type { Disposes } from '../typed.ts'
 import type { KeyValueCache } from './kvcache.ts'
 import {
+  checkArray,
   checkBoolean,
   checkCount,
   checkFunction,
@@ -19,7 +20,7 @@ import { fail, GptLayersError, withName } from '../errors.ts'
 import { checkTensor } from '../tensor/check.ts'
 import { type Int8Weight, GROUP_SIZE } from '../tensor/int8weight.ts'
 import { snakeCase } from '../tensor/pyformat.ts'
-import { addKeeper, registerKeeper, withUserScopes } from '../runtime/scope.ts'
+import { addKeeper, chain, registerKeeper, withUserScopes } from '../runtime/scope.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { type LoadedKeys, copyDict } from '../files/copy.ts'
 import { type Matrix, matricesOf } from '../files/matrix.ts'
@@ -537,6 +538,13 @@ export function forwardPart(name: string, layer: unknown, x: Indices, context?: 
   }
   const returned: Returned = module.forward(x as Tensor, known) // an Embedding takes integers, too
   return checkTensor(`${name}'s output`, asObject(returned).output)
+}
+
+/** Calls layers that are parts of another one, each with the output of the one before. See `forwardPart`. */
+export function forwardParts(name: string, layers: unknown, x: Tensor, context?: Context): Tensor {
+  checkArray(name, layers, 'an array of layers')
+  const calls = layers.map((layer, i) => (h: Tensor) => forwardPart(`${name}[${i}]`, layer, h, context))
+  return chain(x, calls)
 }
 
 /**
