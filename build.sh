@@ -21,8 +21,8 @@ usage: ./build.sh [build | demo | test | fuzz | coverage | bench | compare | con
           builds, threads, browsers, compilers and environments, and lint. With paths: only these test files,
           and those in these folders. At the end it prints the tests that this system had to skip, each with its
           reason, and the ten slowest tests.
-          A test file that passed is not run again while nothing that it may read has changed: the summary says
-          how many tests that are. With --again, with paths, and where CI is set, it is
+          A test file that passed, also in test all, is not run again while nothing that it may read has changed:
+          the summary says how many tests that are. With --again, with paths, and where CI is set, it is
   test tests/c NAME ...
           compile what changed of the kernels and their tests natively, then run the tests whose name
           contains a NAME, such as layernorm or gelu_backward. A wrong NAME prints the names
