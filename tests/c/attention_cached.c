@@ -213,6 +213,11 @@ static void huge_scores(void)
     expect_within("y", 0, (double)y[0], 5.0, 0.0);
     expect_status(forward(y, keys, values, scratch, second, next), GPT_OK);
     expect_within("y", 1, (double)y[0], 7.0, 0.0);
+    static const float infinite[3] = {1e19f, -1e19f, INFINITY};
+    in_case("0 · infinity");
+    expect_status(forward(y, keys, values, scratch, infinite, s), GPT_OK);
+    expect_status(forward(y, keys, values, scratch, second, next), GPT_OK);
+    expect(isnan(y[0]), "expected NaN, as in PyTorch, got %g", (double)y[0]);
     end_case();
 }
 
