@@ -1,7 +1,12 @@
-// What the fuzzers share: drawing inputs until one breaks a promise, and which errors the package may throw.
+// What the fuzzers share: drawing inputs until one breaks a promise, which errors the package may throw, and what
+// holds for every file.
+
+/** @import { Gpt } from '../lib/support.js' */
+/** @import { Witness } from './witness.js' */
 
 import fc from 'fast-check'
 import { GptLayersError } from 'gpt-layers'
+import { streamOf } from '../lib/tensorfile.js'
 import { Finding } from './witness.js'
 
 /**
@@ -59,3 +64,33 @@ export function checkError(error, codes, most) {
 
 /** The codes of errors about a file. */
 export const OF_FILES = ['TYPE', 'VALUE', 'UNSUPPORTED', 'MEMORY', 'SHAPE']
+
+/**
+ * Checks that GPTModel.fromPretrained makes the same of a file and of a stream of it, and leaves nothing.
+ *
+ * @param {{ gpt: Gpt, witness: Witness }} watched
+ * @param {Uint8Array} file
+ * @param {readonly number[]} chunks the sizes of the stream's chunks, again and again
+ * @param {object} options
+ * @throws {Finding}
+ */
+export async function checkStream({ gpt, witness }, file, chunks, options) {
+  const read = async (/** @type {Uint8Array | ReadableStream} */ source) => {
+    try {
+      const model = await gpt.GPTModel.fromPretrained(source, options)
+      const text = Buffer.from(gpt.saveSafetensors(model, { names: 'ours' })).toString('base64')
+      model.dispose()
+      return text
+    } catch (error) {
+      const { code, message } = checkError(error, OF_FILES, 1500)
+      // A stream does not tell how many bytes it has.
+      return `${code}: ${message.replace(/(?<=safetensors file, )got (\d+ bytes|more than).*/, '')}`
+    }
+  }
+  const count = witness.blocks.size
+  witness.begin()
+  const [whole, streamed] = [await read(file), await read(streamOf(file, chunks))]
+  witness.end([])
+  if (whole !== streamed) throw new Finding(`the whole file gives ${whole}, a stream of it ${streamed}`)
+  if (witness.blocks.size !== count) throw new Finding('a file left blocks in memory')
+}

@@ -1,6 +1,6 @@
 // Files of torch.save, changed by fast-check: PyTorch's own small files, those of golden/pretrained.json with
-// other objects than tensors, and the hostile ones. Bytes are changed, opcodes are put in, and parts are cut out, doubled, or come from
-// another file. For each file:
+// other objects than tensors, and the hostile ones. Bytes are changed, opcodes are put in, and parts are cut out,
+// doubled, or come from another file. For each file:
 //
 // - gpt.loadTorch and GPTModel.fromPretrained read it, or reject with a GptLayersError of a code below.
 // - fromPretrained does the same with the file as a stream of chunks.
@@ -12,7 +12,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { inflateSync } from 'node:zlib'
 import fc from 'fast-check'
 import { load } from '../lib/support.js'
-import { checkError, find, findingOf, OF_FILES } from './find.js'
+import { checkError, checkStream, find, findingOf, OF_FILES } from './find.js'
 import { Finding, Witness } from './witness.js'
 
 const golden = new URL('../golden/', import.meta.url)
@@ -83,16 +83,6 @@ function edited(file, { kind, at, length, value, from }) {
   }
 }
 
-/** @param {() => Promise<string>} read @returns {Promise<string>} what was read, or the error */
-async function outcome(read) {
-  try {
-    return await read()
-  } catch (error) {
-    const { code, message } = checkError(error, OF_FILES, 1500)
-    return `${code}: ${message}`
-  }
-}
-
 /** @type {Promise<{ gpt: Gpt, witness: Witness }> | null} */
 let watched = null
 const start = async () => {
@@ -114,32 +104,20 @@ export async function check({ base, edits, chunks }) {
   const { gpt, witness } = await watched
   const file = edits.reduce(edited, BASES[base])
   const count = witness.blocks.size
-  witness.begin()
+  let isRead = false
   try {
-    const read = await outcome(async () => {
-      const tensors = await gpt.loadTorch(file)
-      for (const tensor of Object.values(tensors)) tensor.dispose()
-      return 'read'
-    })
-    const model = (/** @type {any} */ source) =>
-      outcome(async () => {
-        const config = { n_head: 3 }
-        const loaded = await gpt.GPTModel.fromPretrained(source, { config, strict: false })
-        const text = Buffer.from(gpt.saveSafetensors(loaded, { names: 'ours' })).toString('base64')
-        loaded.dispose()
-        return text
-      })
-    const whole = await model(file)
-    async function* stream() {
-      for (let at = 0, i = 0; at < file.length; i++)
-        yield file.subarray(at, (at += chunks[i % chunks.length]))
+    witness.begin()
+    try {
+      for (const tensor of Object.values(await gpt.loadTorch(file))) tensor.dispose()
+      isRead = true
+    } catch (error) {
+      checkError(error, OF_FILES, 1500)
     }
-    const streamed = await model(stream())
-    if (whole !== streamed) throw new Finding(`the whole file gives ${whole}, a stream of it ${streamed}`)
     witness.end([])
     if (witness.blocks.size !== count) throw new Finding('a file left blocks in memory')
+    await checkStream({ gpt, witness }, file, chunks, { config: { n_head: 3 }, strict: false })
     if (globals() !== GLOBALS) throw new Finding('Object.prototype has changed')
-    return read === 'read'
+    return isRead
   } catch (error) {
     watched = null
     throw error
