@@ -234,7 +234,20 @@ test('unsqueeze, squeeze, flatten and view share the memory; the others copy', (
     y.data[0] += 1
     assert.equal(y.data[0], x.data[0])
   }
-  for (const y of [gpt.cat([x]), gpt.stack([x]), x.expand([2, 1]), x.chunk(1)[0]]) {
+  const copies = [
+    ...[
+      gpt.cat([x]),
+      gpt.stack([x]),
+      x.expand([2, 1]),
+      x.chunk(1)[0],
+      x.clone(),
+      x.slice(),
+      x.slice(0, 1),
+      x.at(0),
+    ],
+    ...[x.transpose(0, 1), x.transpose(0, 0), x.permute([0, 1]), x.permute([1, 0])],
+  ]
+  for (const y of copies) {
     y.data[0] += 1
     assert.notEqual(y.data[0], x.data[0])
   }

@@ -430,6 +430,7 @@ of(2, 3, 4).permute(2) // TYPE permute: dims should be an array of axes, got 2
 of(2, 3, 4).permute([0, 1]) // VALUE permute: dims should name each of 3 axes once, got [0, 1]
 of(2, 3, 4).permute([0, 1, 1]) // VALUE permute: dims should name each of 3 axes once, got [0, 1, 1]
 of(2, 3, 4).permute([0, 1, 3]) // VALUE permute: dims should name each of 3 axes once, got [0, 1, 3]
+of(2, 5).permute([0, 1, 0]) // VALUE permute: dims should name each of 2 axes once, got [0, 1, 0]
 of(2, 3, 4).permute([-1n, 0, 1]) // VALUE permute: dims should name each of 3 axes once, got an array of 3
 of(2, 3, 4).permute(['0', 1, 2]) // VALUE permute: dims should name each of 3 axes once, got an array of 3
 of(2, 3, 4).permute([0, 1.5, 2]) // VALUE permute: dims should name each of 3 axes once, got [0, 1.5, 2]

@@ -156,6 +156,16 @@ test('a frozen parameter gets no gradient, and a frozen layer keeps nothing', ()
   assert.equal(model.forward(x).requiresGrad, false)
 })
 
+test('backward makes no gradient of a frozen weight', (t) => {
+  const layer = new gpt.Linear(64, 64).requiresGrad(false)
+  const y = layer.forward(gpt.parameter(gpt.randn([8, 64])))
+  const dy = gpt.ones([8, 64])
+  const { mock } = t.mock.method(untyped(gpt.Tensor), 'empty')
+  y.backward(dy)
+  const shapes = mock.calls.map((/** @type {any} */ call) => String(call.arguments[0]))
+  assert.ok(shapes.includes('8,64') && !shapes.includes('64,64'), shapes.join('; '))
+})
+
 test('in noGrad nothing stays but the output, which dispose frees at once', () => {
   for (const [name, make] of Object.entries(LAYERS)) {
     const [layer, input] = make(gpt, { rows: 6, cols: 8, heads: 2 })
