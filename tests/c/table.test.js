@@ -41,9 +41,20 @@ function declared() {
 function tabulated() {
   const kernels = new Map()
   const text = read('tests/c/table.c')
-  const alike = [...text.matchAll(/^ARITHMETIC\((\w+)/gm)].map(([, name]) => name)
+  /** The rows that a macro makes: by its parameter that names them, the names with which it is used. */
+  const made = new Map()
+  for (const [, macro, parameters, parameter] of text.matchAll(
+    /^#define (\w+)\((.*?)\).*\\\n(?:.*\\\n)*?.*KERNEL\((\w+),/gm,
+  )) {
+    const uses = [...text.matchAll(new RegExp(`^${macro}\\((.*)\\)$`, 'gm'))]
+    const at = parameters.split(', ').indexOf(parameter)
+    made.set(
+      parameter,
+      uses.map(([, given]) => given.split(', ')[at]),
+    )
+  }
   for (const [, first, row] of text.matchAll(
-    /KERNEL\((\w+),([\s\S]*?)(?=\nKERNEL|\n#|\n\/\*|\nstatic|\nARITH|$)/g,
+    /KERNEL\((\w+),([\s\S]*?)(?=\n[A-Z]+\(|\n#|\n\/\*|\nstatic|$)/g,
   )) {
     const names = (/** @type {string} */ field) => {
       const words = new RegExp(`\\.${field} = "(.*?)"`).exec(row)?.[1] ?? ''
@@ -54,7 +65,7 @@ function tabulated() {
     const tensors = [...names('outputs'), ...scratch, ...names('inputs').map((name) => `const ${name}`)]
     const inputs = /\.may_be = \{(.*?)\}/.exec(row)?.[1].split(', ') ?? []
     const aliases = inputs.map((input) => `${all[0]} may be ${all[Number(input)]}`)
-    for (const name of first === 'name' ? alike : [first]) kernels.set(`gpt_${name}`, { tensors, aliases })
+    for (const name of made.get(first) ?? [first]) kernels.set(`gpt_${name}`, { tensors, aliases })
   }
   return kernels
 }
