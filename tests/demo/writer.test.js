@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import * as gpt from 'gpt-layers'
 import { Engine } from '../../build/demo/writer/engine.js'
+import { Text } from '../../build/demo/writer/text.js'
 import { tokenizerOf } from '../../build/demo/words.js'
 import { readStory } from '../../web/examples/stories/grammar.js'
 import { assertClose, golden, shake } from '../lib/support.js'
@@ -179,4 +180,20 @@ test('a text ends where the cache is full', () => {
   const engine = write(engineOf({ off: only(1, 2, 3, 4, 5, 6, 7, 8, 9) }), 400)
   assert.equal(engine.without?.ended, 'full')
   assert.equal(engine.without?.ids.length, model.contextLength)
+})
+
+test('a story that has ended is followed by that of the next seed', async () => {
+  /** @type {import('../../build/demo/writer/report.js').Report[]} */
+  const reports = []
+  await new Promise((resolve) => {
+    const text = new Text({ model, tokenizer }, (report) => {
+      if (reports.push(report) !== 2) return
+      text.pause()
+      resolve(null)
+    })
+    text.set(settings, Infinity)
+    text.play()
+  })
+  assert.deepEqual([reports[0].seed, reports[0].with.ended], [settings.seed, 'end'])
+  assert.deepEqual([reports[1].seed, reports[1].with.at], [settings.seed + 1, START.length - 1])
 })

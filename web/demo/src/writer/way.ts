@@ -12,6 +12,6 @@ export function wayOf({ live, report }: Story): { with: Step; without: Step | nu
   return {
     with: steps.with,
     without: report.without && steps.without,
-    word: texts[live ? at : texts.length - 1]?.trim() ?? '',
+    word: texts[live ? at : texts.length - 1]?.trim().replace(/^"(?=\w)/, '') ?? '',
   }
 }
