@@ -60,9 +60,10 @@ for (const [path, expected] of /** @type {[string, string[]][]} */ ([
   ['web/demo/src/App.svelte', ['other', 'page']],
   ['web/demo/dist/notebook/index.html', ['notebook', 'other']],
   ['tests/lib/support.js', ['lib', 'notebook', 'other', 'page']],
+  ['tests/consumers/build/package.tgz', []],
   ['new/folder/file', ALL],
 ]))
-  test(`after a change of ${path} these run again: ${expected.join(', ')}`, () => {
+  test(`after a change of ${path} these run again: ${expected.join(', ') || 'none'}`, () => {
     write(path, 'changed')
     const { ran, before, stdout } = run()
     assert.deepEqual([ran, before], [expected, 5 - expected.length], stdout)
