@@ -1,5 +1,7 @@
 // The page on paper: a handout with every section, its figures whole and in color, without controls.
 
+/** @import { Page } from 'puppeteer-core' */
+
 import assert from 'node:assert/strict'
 import { drawn, openAll, test, useSite, waitInPage } from './browser.js'
 
@@ -7,9 +9,14 @@ const site = useSite()
 const STILL = { width: 1280, height: 720, features: { 'prefers-reduced-motion': 'reduce' } }
 const PAPER = { width: 688, height: 1016 } // A4 without its margins, in pixels
 
+/** What prints comes last, and fetches the fonts. A font of the system may be missing. @param {Page} page */
+const readyToPrint = (page) =>
+  waitInPage(page, () => [...document.fonts].every(({ status }) => ['loaded', 'error'].includes(status)))
+
 test('on paper every section is there, whole and in color, and no control', async () => {
   const { page, complaints } = await site.open('', STILL)
   await openAll(page)
+  await readyToPrint(page)
   await page.setViewport(PAPER)
   await page.emulateMediaType('print')
   await page.evaluate(drawn)
@@ -60,10 +67,7 @@ test('on paper every section is there, whole and in color, and no control', asyn
 
 test('printed from the browser’s own menu, every section is there, on 8 pages, and no heading is parted from its text', async () => {
   const { page, complaints } = await site.open('', STILL)
-  // The fonts are fetched last. A font of the system may be missing.
-  await waitInPage(page, () =>
-    [...document.fonts].every(({ status }) => ['loaded', 'error'].includes(status)),
-  )
+  await readyToPrint(page)
   await page.evaluate(() => {
     // A PDF says on which page the target of a link is.
     const link = (/** @type {string} */ id, /** @type {Element | null} */ to) => {
