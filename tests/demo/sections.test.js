@@ -553,6 +553,7 @@ describe('every section', { concurrency: 2 }, () => {
           await assertFits(page, PHONE, 'with a default size of 24')
           await assertGrown(page, { text: 25.5, least: 13 * 1.125 })
           await setSize(page, SLIDE.width, SLIDE.height)
+          await page.evaluate(drawn)
           assert.ok((await overflow(page)) <= 0)
           await assertGrown(page, { text: 25.5, least: 19.5 })
           await page.close()
