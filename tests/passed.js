@@ -39,7 +39,7 @@ function filesAt(path) {
   const stat = statSync(path, { throwIfNoEntry: false })
   if (!stat?.isDirectory()) return stat ? [path] : []
   if (path === 'build') return BUILT.flatMap(filesAt)
-  if (path.endsWith('/build')) return [] // the tests of a folder write it
+  if (path.endsWith('/build')) return [] // tests write what is in it, such as tests/consumers/build
   // Hidden are .git/ and what a linter keeps.
   const names = readdirSync(path).filter((name) => name !== 'node_modules' && !name.startsWith('.'))
   return names.flatMap((name) => filesAt(path === '.' ? name : `${path}/${name}`))
