@@ -199,14 +199,15 @@ test('with reduced motion the curves come as a whole; the verdict comes with the
   await page.close()
 })
 
-/** Workers that count what they are asked, and answer when `reply` is called; in the page. */
+/** Workers that count what they are asked, and answer when `reply` is called, or fail; in the page. */
 function holdWorkers() {
   /** @type {(() => void)[]} */
   const waiting = []
-  const asked = { count: 0, reply: () => waiting.splice(0).forEach((answer) => answer()) }
+  const asked = { count: 0, reply: () => waiting.splice(0).forEach((answer) => answer()), fail: () => {} }
   class Held extends EventTarget {
     constructor() {
       super()
+      asked.fail = () => this.dispatchEvent(new Event('error'))
       setTimeout(() => this.dispatchEvent(new MessageEvent('message', { data: 'started' })))
     }
     terminate() {}
@@ -239,5 +240,23 @@ test('the training pauses while it is not on the screen, and goes on where it wa
   await page.$eval('#training', (section) => section.scrollIntoView())
   await eventually(async () => (await count()) === 4, 'it does not go on')
   assert.equal(await step(page), 5)
+  await page.close()
+})
+
+test('a training that stopped in the middle begins anew when it is told to', async () => {
+  const { page } = await show('', { first: holdWorkers })
+  await eventually(async () => {
+    await page.evaluate('asked.reply()')
+    return (await step(page)) === 5
+  }, 'the steps do not come')
+  assert.equal((await answers(page))[4], 'a')
+  await page.evaluate('asked.fail()')
+  await click(page, '#training ::-p-xpath(.//button[.="Try again"])')
+  assert.equal(await step(page), 0)
+  assert.deepEqual((await answers(page)).slice(3), ['with norms', '…', '…', 'without norms', '…', '…'])
+  await eventually(async () => {
+    await page.evaluate('asked.reply()')
+    return (await step(page)) === 5
+  }, 'it does not begin anew')
   await page.close()
 })

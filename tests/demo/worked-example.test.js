@@ -458,6 +458,16 @@ test('pointing at a number tells how it was computed, marks its numbers and its 
   await page.close()
 })
 
+test('a step does not explain a number that the step before had', async () => {
+  const { page } = await openStill('worked-example.step=subtract')
+  await hover(page, cellAt('n', 1, 1))
+  assert.match(await said(page), /^y₁₁ − μ₁ = /)
+  await page.keyboard.press('ArrowLeft')
+  assert.match(await step(page), /^1 of 5/)
+  assert.match(await said(page), /^Drag a dot\./)
+  await page.close()
+})
+
 test('on a phone the explanation of a tapped number is on the screen, and no number is cut', async () => {
   const { page } = await openStill('example.edits=x11:12345.678&worked-example.step=scale', PHONE)
   await openLayer(page)

@@ -1,4 +1,4 @@
-// One training of both networks, as the page sees it. It can pause.
+// One training of both networks, as the page sees it. It can pause. After a problem the page begins another one.
 
 import { messageOf } from '../../errors.ts'
 import { inWorker, stop, type Remote } from '../../remote.ts'
@@ -47,14 +47,6 @@ export class Run {
     if (this.#lab) stop(this.#lab)
     this.#lab = null
     this.#busy = false
-  }
-
-  /** Starts anew, after a problem. */
-  again() {
-    this.end()
-    this.problem = ''
-    this.losses = { with: [], without: [] }
-    this.play()
   }
 
   async #train() {
