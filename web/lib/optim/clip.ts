@@ -1,8 +1,7 @@
 import { checkNumber, checkOptions, named } from '../check.ts'
 import { fail } from '../errors.ts'
 import { heap, run } from '../runtime/runtime.ts'
-import { temporary } from '../runtime/scope.ts'
-import { Tensor } from '../tensor/tensor.ts'
+import type { Tensor } from '../tensor/tensor.ts'
 import { checkParameters, gradientOf } from './groups.ts'
 
 /** Added to the norm, as in PyTorch, so that the factor is finite for gradients of zeros. */
@@ -34,24 +33,23 @@ export const clipGradNorm = /* @__PURE__ */ named(
     const checked = checkParameters(parameters)
     checkNumber('maxNorm', maxNorm, 'a number >= 0', (n) => n >= 0)
     const grads = checked.flatMap((parameter, i) => gradientOf(parameter, i) ?? [])
-    return temporary(() => {
-      const result = Tensor.empty([2]) // 8 bytes: one float64, then one float32
-      const squares = grads.map((grad) => {
-        run('gpt_square_sum', [result, grad, grad.size])
-        return heap().doubles(result.byteOffset, 1)[0]
-      })
-      const norm = Math.sqrt(squares.reduce((sum, square) => sum + square, 0))
-      if (errorIfNonfinite && !Number.isFinite(norm)) {
-        throw fail('VALUE', "the gradients' norm", 'be finite', norm)
-      }
-      const factor = maxNorm / (norm + EPS)
-      if (factor >= 1) return norm // false for NaN
-      result.data[0] = factor
-      for (const grad of grads) {
-        run('gpt_mul', [grad, grad, result, 1, grad.size, 0, 1, 0, 0])
-        grad.changed()
-      }
-      return norm
+    const memory = heap()
+    const result = { byteOffset: memory.numbers } // one float64, then one float32
+    const squares = grads.map((grad) => {
+      run('gpt_square_sum', [result, grad, grad.size])
+      return memory.doubles(result.byteOffset, 1)[0]
     })
+    const norm = Math.sqrt(squares.reduce((sum, square) => sum + square, 0))
+    if (errorIfNonfinite && !Number.isFinite(norm)) {
+      throw fail('VALUE', "the gradients' norm", 'be finite', norm)
+    }
+    const factor = maxNorm / (norm + EPS)
+    if (factor >= 1) return norm // false for NaN
+    memory.floats(result.byteOffset, 1)[0] = factor
+    for (const grad of grads) {
+      run('gpt_mul', [grad, grad, result, 1, grad.size, 0, 1, 0, 0])
+      grad.changed()
+    }
+    return norm
   },
 )

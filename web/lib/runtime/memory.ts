@@ -32,6 +32,8 @@ export class Memory {
   #freed = 0
   /** The number of bytes in use, those of retired blocks included. */
   used = 0
+  /** The offset of the numbers that one call reads or writes: 16 bytes. */
+  readonly numbers: number
   #pressure: Pressure
   #abandoned: FinalizationRegistry<number> = new FinalizationRegistry((offset) => {
     this.free(offset)
@@ -46,7 +48,8 @@ export class Memory {
     this.#memory = memory
     this.#limit = limit
     this.#pressure = new Pressure(limit)
-    const offset = Math.ceil(base / ALIGNMENT) * ALIGNMENT
+    this.numbers = Math.ceil(base / ALIGNMENT) * ALIGNMENT
+    const offset = this.numbers + ALIGNMENT
     this.#free = new FreeList({ offset, size: memory.buffer.byteLength - offset })
   }
 

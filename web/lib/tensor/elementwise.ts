@@ -1,6 +1,5 @@
 // How operations on each element are computed, and their gradients; operations.ts has the operations.
 
-import type { Memory } from '../runtime/memory.ts'
 import { type FunctionName, heap, run } from '../runtime/runtime.ts'
 import { checkTensor } from './check.ts'
 import { operation } from './operation.ts'
@@ -141,24 +140,19 @@ export function elementwise(
   operands: readonly Operand[],
   shape: readonly number[],
 ): Tensor {
-  const memory = heap()
-  const places: Place[] = []
-  try {
-    for (const one of operands) places.push(typeof one === 'number' ? placeOf(one, memory) : one)
-    const y = Tensor.empty(shape)
-    if (y.size > 0) broadcastInto(kernel, y, places)
-    return y
-  } finally {
-    places.forEach((place, i) => place !== operands[i] && memory.free(place.byteOffset))
-  }
+  const y = Tensor.empty(shape)
+  if (y.size > 0) broadcastInto(kernel, y, operands.map(placeOf))
+  return y
 }
 
 /** What a kernel reads: a tensor, or a number that is in the heap for one call. */
 type Place = Pick<Tensor, 'byteOffset' | 'shape' | 'size'>
 
-function placeOf(number: number, memory: Memory): Place {
-  const byteOffset = memory.allocate(4)
-  memory.floats(byteOffset, 1)[0] = number
+function placeOf(one: Operand, i: number): Place {
+  if (typeof one !== 'number') return one
+  const memory = heap()
+  const byteOffset = memory.numbers + 4 * i
+  memory.floats(byteOffset, 1)[0] = one
   return { byteOffset, shape: [], size: 1 }
 }
 
