@@ -102,7 +102,8 @@ test('on a narrow figure the label has a line of its own where the statistics wo
     key: 'row',
     label: 'A token, 768 numbers',
     values: [0],
-    stats: { mean: 0.51, variance: 0.08 },
+    mean: 0.51,
+    variance: 0.08,
   }
   const lines = (/** @type {number} */ width) => {
     const frame = {

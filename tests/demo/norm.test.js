@@ -9,7 +9,6 @@ import { between, normalize, solve } from '../../build/demo/norm.js'
 import { cellText } from '../../build/demo/numbers.js'
 import { differ, torchLayerNorm } from '../../build/demo/sections/worked-example/torch.js'
 import { PRESETS, torchSays } from '../../build/demo/sections/worked-example/words.js'
-import { steps } from '../../build/demo/sections/worked-example/compute.js'
 import { golden, unpack } from '../lib/support.js'
 
 await load()
@@ -95,13 +94,20 @@ test('on its way a row begins as it is, loses its mean, and ends normalized', ()
   const settings = /** @type {const} */ ({ divisor: 'n', eps: 1e-5 })
   for (const row of [FIRST, SECOND]) {
     const all = normalize(row, settings)
-    assert.deepEqual(between(all, 0, settings), all.before)
-    assert.deepEqual(between(all, 2, settings), all.divided)
+    const slide = (/** @type {number} */ part) => between(all.before, all.centered, part, settings)
+    const stretch = (/** @type {number} */ part) => between(all.centered, all.divided, part, settings)
+    assert.deepEqual([slide(0), slide(1), stretch(1)], [all.before, all.centered, all.divided])
     row.forEach((value, c) => {
-      close(between(all, 0.5, settings).values[c], value - all.before.mean / 2, 1, 'half slid')
-      close(between(all, 1, settings).values[c], all.centered.values[c], 1, 'slid')
-      close(between(all, 1.999999, settings).values[c], all.divided.values[c], 1, 'stretched')
+      close(slide(0.5).values[c], value - all.before.mean / 2, 1, 'half slid')
+      const middle = (all.centered.values[c] + all.divided.values[c]) / 2
+      close(stretch(0.5).values[c], middle, 1, 'half stretched')
     })
+    close(
+      stretch(0.5).variance,
+      all.before.variance * ((1 + 1 / Math.sqrt(all.before.variance + 1e-5)) / 2) ** 2,
+      1,
+      'variance',
+    )
   }
 })
 
@@ -131,9 +137,9 @@ test('nn.LayerNorm gives what the page says of it, to the fourth decimal, also N
     ours.forEach((value, c) =>
       assert.ok(Object.is(value, wanted[c]) || Math.abs(value - wanted[c]) < 5e-5, what),
     )
-    const rows = steps([normalize(row, { divisor: 'n', eps })])
+    const rows = [normalize(row, { divisor: 'n', eps })]
     const said = torchSays(rows, { divisor: 'n', eps })
-    const differs = differ(wanted, rows.divided.values[0])
+    const differs = differ(wanted, rows[0].divided.values)
     assert.equal(said !== '', differs, `${what}; said: ${said}`)
     assert.equal(torchSays(rows, { divisor: 'n-1', eps }), '', 'it has no n - 1')
     const key = !differs ? 'same' : wanted.every(Number.isNaN) ? 'nan' : 'other'

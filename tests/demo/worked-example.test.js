@@ -10,7 +10,7 @@ import { drawn, exampleOutputs, SEED, throughLayer } from '../../build/demo/exam
 import { normalize } from '../../build/demo/norm.js'
 import { cellText } from '../../build/demo/numbers.js'
 import { pytorch } from '../../build/demo/sections/worked-example/code.js'
-import { print, steps } from '../../build/demo/sections/worked-example/compute.js'
+import { print } from '../../build/demo/sections/worked-example/compute.js'
 import { explain } from '../../build/demo/sections/worked-example/explain.js'
 import { STEPS } from '../../build/demo/sections/worked-example/steps.js'
 import { LOOKS, PRESETS, why } from '../../build/demo/sections/worked-example/words.js'
@@ -37,9 +37,7 @@ function example({ edits = {}, first, seed = SEED, divisor = 'n', eps = EPS } = 
   const settings = { ...shared, step }
   const table = (/** @type {string} */ name) => y[0].map((_, c) => cells[`${name}${c + 1}`])
   const affine = Object.keys(edits).some((name) => /gamma|beta/.test(name))
-  const result = steps(
-    y.map((row) => normalize(row, settings, ...(affine ? [table('gamma'), table('beta')] : []))),
-  )
+  const result = y.map((row) => normalize(row, settings, ...(affine ? [table('gamma'), table('beta')] : [])))
   const at = (/** @type {'x' | 'w' | 'g'} */ table, /** @type {number} */ row, /** @type {number} */ col) =>
     cells[
       table === 'x'
@@ -126,8 +124,8 @@ test('each calculation works out with the digits that it shows: every number of 
         for (const row of [0, 1])
           for (const col of /** @type {const} */ ([0, 1, 2, 3, 4, 5, 'mean', 'variance'])) {
             if (table === 'z' && typeof col === 'string') continue
-            if (table === 'n' && step.rows === 'outputs') continue
-            const rows = all.result[step.rows]
+            if (table === 'n' && step.rows === 'before') continue
+            const rows = all.result.map((row) => row[step.rows])
             const formula = explain({ table, row, col }, { ...all, rows, step })?.formula ?? ''
             assert.doesNotMatch(formula, /NaN|undefined|e[+-]\d|— /, name)
             if (!/ = \S+(, in float32 \S+)?$/.test(formula)) {
@@ -149,23 +147,25 @@ test('each calculation works out with the digits that it shows: every number of 
 test('what the steps say of their numbers holds in every state', () => {
   for (const [name, state] of Object.entries(STATES)) {
     const { result, settings, why } = example(state)
-    const { outputs, centered, divided, scaled } = result
     const [, subtract, , divide, scale] = STEPS.map(({ text }) => text(settings, result))
     for (const r of [0, 1]) {
       // “until its mean is 0”
       assert.match(subtract, /until its mean is 0\./)
-      const finite = outputs.values[r].every(Number.isFinite)
-      if (finite) near(centered.mean[r] / Math.max(1, Math.sqrt(outputs.variance[r])), 0, 5e-5, name)
+      const { before, centered, divided, scaled } = result[r]
+      const finite = before.values.every(Number.isFinite)
+      if (finite) near(centered.mean / Math.max(1, Math.sqrt(before.variance)), 0, 5e-5, name)
       // “becomes σ²/(σ² + ε)”
-      assert.ok(divide.includes(cellText(divided.variance[r])), `${name}: ${divide}`)
-      const ratio = outputs.variance[r] / (outputs.variance[r] + settings.eps)
-      if (!why(r)) near(divided.variance[r], ratio, 5e-5, name)
+      assert.ok(divide.includes(cellText(divided.variance)), `${name}: ${divide}`)
+      const ratio = before.variance / (before.variance + settings.eps)
+      if (!why(r)) near(divided.variance, ratio, 5e-5, name)
       // A row without numbers is explained.
-      assert.equal(why(r) === '', scaled.values[r].every(Number.isFinite), `${name}: ${why(r)}`)
+      assert.equal(why(r) === '', scaled.values.every(Number.isFinite), `${name}: ${why(r)}`)
     }
     assert.equal(
       scale.includes('change nothing'),
-      scaled.values.flat().every((value, i) => Object.is(value, divided.values.flat()[i]) || value === 0),
+      result.every(({ divided, scaled }) =>
+        scaled.values.every((value, i) => Object.is(value, divided.values[i]) || value === 0),
+      ),
       name,
     )
   }
@@ -179,22 +179,22 @@ test('what the steps say of their numbers holds in every state', () => {
 test('what the presets say holds, whatever ε and the divisor are', () => {
   for (const divisor of /** @type {const} */ (['n', 'n-1']))
     for (const eps of [EPS, 0.01, 1, 1e6]) {
-      const unchanged = example({ divisor, eps }).result.divided.values[0]
+      const unchanged = example({ divisor, eps }).result[0].divided.values
       for (const name of NAMES) {
         const { row, look } = preset(name)
-        const { outputs, divided } = example({ first: row, divisor, eps }).result
-        const values = divided.values[0]
+        const [first, second] = example({ first: row, divisor, eps }).result
+        const { values } = first.divided
         const said = look(values, unchanged)
         if (name === 'outlier') {
           const [most, ...others] = [...values].sort((a, b) => b - a)
           assert.equal(values.indexOf(most), 2)
-          assert.ok(outputs.variance[0] > 100 && outputs.variance[1] < 0.05)
+          assert.ok(first.before.variance > 100 && second.before.variance < 0.05)
           for (const value of [most, others[0], others[4]]) assert.ok(said.includes(cellText(value, 2)), said)
           assert.ok(others[0] - others[4] < 0.04)
           if (divisor === 'n' && eps === EPS)
             assert.match(said, /it is 2\.24, and the other 5 .* between −0\.46 and −0\.43\./)
         } else if (name === 'constant row') {
-          assert.equal(outputs.variance[0], 0)
+          assert.equal(first.before.variance, 0)
           assert.deepEqual(values, [0, 0, 0, 0, 0, 0])
         } else {
           const off = Math.max(...values.map((value, c) => Math.abs(value - unchanged[c])))
@@ -226,13 +226,16 @@ const numbers = (page, table) =>
       ),
     ),
   )
-/** A table as the page writes it. @param {number[][]} values @param {number[][]} ends */
-const written = (values, ...ends) =>
-  values.map((row, r) => [...row, ...ends.map((end) => end[r])].map((value) => cellText(value)))
-const { outputs, scaled } = example().result
-const NORMALIZED = written(scaled.values, scaled.mean, scaled.variance)
+/** @typedef {import('../../build/demo/norm.js').Row} Row */
+/** Rows as the page writes them, with their statistics. @param {Row[]} rows @param {('mean' | 'variance')[]} names */
+const written = (rows, ...names) =>
+  rows.map((row) => [...row.values, ...names.map((name) => row[name])].map((value) => cellText(value)))
+/** The example's rows at a step. @param {keyof import('../../build/demo/norm.js').Normalized} step */
+const rowsAt = (step, state = {}) => example(state).result.map((row) => row[step])
+const OUTPUTS = rowsAt('before')
+const NORMALIZED = written(rowsAt('scaled'), 'mean', 'variance')
 /** @param {Record<string, number>} edits */
-const normalized = (edits) => written(example({ edits }).result.scaled.values)
+const normalized = (edits) => written(rowsAt('scaled', { edits }))
 const six = (/** @type {string[][]} */ rows) => rows.map((row) => row.slice(0, 6))
 
 /** @param {Page} page @param {string} name of a button */
@@ -258,7 +261,7 @@ test('each step shows its numbers; Next stays where it is and keeps the focus, t
     const phone = size === PHONE
     assert.equal(await step(page), '1 of 5 The mean')
     assert.equal(await page.$(`${ROOT} table.n`), null)
-    if (!phone) assert.deepEqual(await numbers(page, 'y'), written(outputs.values, outputs.mean))
+    if (!phone) assert.deepEqual(await numbers(page, 'y'), written(OUTPUTS, 'mean'))
     const place = await placeOf(page, 'Next →')
     await focus(page, `${ROOT} .next`)
     for (const title of ['2 of 5 Subtract', '3 of 5 The variance', '4 of 5 Divide', '5 of 5 Scale']) {
@@ -272,7 +275,7 @@ test('each step shows its numbers; Next stays where it is and keeps the focus, t
     assert.equal(await page.$eval(`${ROOT} .next`, (button) => button.ariaDisabled), 'true')
     await page.keyboard.press('Enter')
     if (!phone) {
-      assert.deepEqual(await numbers(page, 'y'), written(outputs.values, outputs.mean, outputs.variance))
+      assert.deepEqual(await numbers(page, 'y'), written(OUTPUTS, 'mean', 'variance'))
       assert.deepEqual(await numbers(page, 'n'), NORMALIZED)
     }
     assert.equal(await trust(page), '32 of 32 numbers are PyTorch’s.')
@@ -528,7 +531,7 @@ test('presets, divisor, ε, scale and shift stand where they act, and are put ba
     eps: 0.01,
     edits: { gamma2: 2, beta2: 1 },
   })
-  assert.deepEqual(six(await numbers(page, 'n')), written(result.scaled.values))
+  assert.deepEqual(six(await numbers(page, 'n')), written(result.map(({ scaled }) => scaled)))
   await pressButton(page, 'Put back')
   assert.equal(await trust(page), '32 of 32 numbers are PyTorch’s.')
   await pressButton(page, '← Back')
@@ -611,7 +614,7 @@ test('the code, pasted into Python, prints what the page shows, and LayerNorm gi
     const code = pytorch(
       settings,
       y.map((row, r) => (moved[r] ? row : undefined)),
-      result.outputs,
+      result.map(({ before }) => before),
       print(settings, y, cells).norm,
     )
     const check = 'assert torch.allclose(norm, nn.LayerNorm(6)(out), atol=1e-4)\n'
@@ -636,7 +639,7 @@ test('the guess is answered by the figure: sample 1 moves by 1, its normalized r
   assert.match(await text(page, `${ROOT} .answer`), /^Not quite: nothing\. .*moved in every figure/)
   assert.match(await step(page), /^4 of 5/)
   const after = (await numbers(page, 'y'))[0].map(parse)
-  after.slice(0, 6).forEach((value, c) => near(value, outputs.values[0][c] + 1, 1e-4))
+  after.slice(0, 6).forEach((value, c) => near(value, OUTPUTS[0].values[c] + 1, 1e-4))
   const normalized = (await numbers(page, 'n'))[0].map(parse)
   normalized.slice(0, 6).forEach((value, c) => near(value, parse(NORMALIZED[0][c]), 1.01e-4))
   await press(page, 'Control', 'z')

@@ -6,6 +6,7 @@ import { layerNorm, noGrad, scope, tensor } from 'gpt-layers'
 /** What the variance is divided by, and what is added to it. */
 export type NormSettings = { divisor: 'n' | 'n-1'; eps: number }
 
+/** A row of numbers, with its mean and variance. */
 export interface Row {
   values: number[]
   mean: number
@@ -75,25 +76,15 @@ export function normalize(
 export type Normalized = ReturnType<typeof normalize>
 
 /**
- * A row on its way through the norm.
+ * A row on its way from one step to the next.
  *
- * @param progress 0: the row; 1: the row minus its mean; 2: also divided by its deviation
+ * @param part of the way, from 0 to 1
  */
-export function between(
-  { before, centered, divided }: Normalized,
-  progress: number,
-  { divisor, eps }: NormSettings,
-) {
-  if (progress === 0) return before
-  if (progress === 2) return divided
-  if (progress <= 1)
-    return describe(
-      before.values.map((value) => value - before.mean * progress),
-      divisor,
-    )
-  const deviation = Math.sqrt(before.variance + eps)
+export function between(from: Row, to: Row, part: number, { divisor }: NormSettings): Row {
+  if (part === 0) return from
+  if (part === 1) return to
   return describe(
-    centered.values.map((value) => value / (1 + (deviation - 1) * (progress - 1))),
+    from.values.map((value, i) => (1 - part) * value + part * to.values[i]),
     divisor,
   )
 }

@@ -4,12 +4,19 @@ import { cellText } from '../numbers.ts'
 import { scaleWithin, type Scale } from '../scales.ts'
 import { spread, stack } from './dots.ts'
 
-export interface Row {
+/** A row as a figure shows it. */
+export interface DotRow {
   key: string
   label?: string
   /** A second line under the label. */
   note?: string
   values: readonly number[]
+  /**
+   * Written at the row's end. The mean is a tick; one standard deviation to either side is a bar under the
+   * dots.
+   */
+  mean?: number
+  variance?: number
   /** Called with a dot's ghost where a drag is taken back; by default `onmove` is, with the dot's value. */
   onback?: (i: number, value: number) => void
   /** Where the dots were: rings. */
@@ -20,11 +27,6 @@ export interface Row {
   onmove?: (i: number, value: number) => void
   /** The row's own axis, drawn below it, where its values do not fit on the figure's. */
   domain?: readonly [number, number]
-  /**
-   * Written at the row's end. The mean is a tick; one standard deviation to either side is a bar under the
-   * dots.
-   */
-  stats?: { mean: number; variance?: number }
   /** Draws lines from the dots of the row above to the same dots in this row. */
   threads?: boolean
   /**
@@ -100,23 +102,27 @@ export function leaving(x: Scale, value: number, y: number, gap = 0): string {
   return side ? `M${x(value) + side * gap} ${y - 4}l${side * 5} 4l${-side * 5} 4` : ''
 }
 
-export const hasText = ({ label, note }: Row) => Boolean(label || note)
+export const hasText = ({ label, note }: DotRow) => Boolean(label || note)
 
 /** The label above a row of a narrow figure, and the statistics on the right of it. */
-export const labelOf = ({ label, note }: Row) => [label, note].filter(Boolean).join(', ')
-export const summaryOf = ({ stats, digits = 2 }: Row) =>
-  Object.entries(stats ?? {})
-    .map(([name, value]) => `${name} ${cellText(value, digits)}`)
+export const labelOf = ({ label, note }: DotRow) => [label, note].filter(Boolean).join(', ')
+export const summaryOf = (row: DotRow) =>
+  statsOf(row)
+    .map(([name, value]) => `${name} ${cellText(value, row.digits ?? 2)}`)
     .join(' · ')
+
+/** A row's statistics by their names, as far as it has them. */
+export const statsOf = ({ mean, variance }: DotRow) =>
+  Object.entries({ mean, variance }).filter((one): one is [string, number] => one[1] !== undefined)
 
 /**
  * Whether a dot is lit.
  *
  * @param at the dot that the pointer is on; −1: none
  */
-export const isLit = (row: Row, i: number, at: number) => i === at || Boolean(row.lit?.includes(i))
+export const isLit = (row: DotRow, i: number, at: number) => i === at || Boolean(row.lit?.includes(i))
 
-export function layout(rows: readonly Row[], { x: shared, left, right, width, narrow }: Frame) {
+export function layout(rows: readonly DotRow[], { x: shared, left, right, width, narrow }: Frame) {
   let end = 0
   return rows.map((row) => {
     const top = end
@@ -157,7 +163,7 @@ export function layout(rows: readonly Row[], { x: shared, left, right, width, na
   })
 }
 
-function sizeOf({ size: name = 'large', height }: Row, narrow: boolean) {
+function sizeOf({ size: name = 'large', height }: DotRow, narrow: boolean) {
   const size = narrow && name === 'large' ? LARGE_ON_A_PHONE : SIZES[name]
   if (!height) return size
   const below = size.above === size.below ? height / 2 : Math.min(size.below, height / 2)

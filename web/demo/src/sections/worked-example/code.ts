@@ -3,23 +3,21 @@
 import { shortest } from '../../numbers.ts'
 import { cellNames, INPUTS, OUTPUTS, SAMPLES, type TableName } from '../../example.ts'
 import { EPS } from '../../example-slice.ts'
+import type { Row } from '../../norm.ts'
 import { isPlain } from '../../rows.svelte.ts'
-import type { Numbers } from './compute.ts'
 import type { Settings } from './slice.ts'
 import { differ, torchLayerNorm } from './torch.ts'
 
 /** Whether nn.LayerNorm gives the same four decimals. Another version of PyTorch may round in another order. */
-const isLayerNorm = (
-  { divisor, eps, edits }: Settings,
-  { mean, variance, values }: Numbers,
-  norm: number[][],
-) =>
+const isLayerNorm = ({ divisor, eps, edits }: Settings, outputs: Row[], norm: number[][]) =>
   divisor === 'n' &&
   eps === EPS &&
   isPlain(edits) &&
   norm.flat().every(Number.isFinite) &&
-  mean.every((mean, r) => Math.abs(mean) < 20 * Math.sqrt(variance[r] + eps)) &&
-  values.every((row, r) => !differ(torchLayerNorm(row, eps), norm[r]))
+  outputs.every(
+    ({ values, mean, variance }, r) =>
+      Math.abs(mean) < 20 * Math.sqrt(variance + eps) && !differ(torchLayerNorm(values, eps), norm[r]),
+  )
 
 /**
  * @param rows the rows that were set, by their index
@@ -29,7 +27,7 @@ const isLayerNorm = (
 export function pytorch(
   settings: Settings,
   rows: (number[] | undefined)[],
-  outputs: Numbers,
+  outputs: Row[],
   norm: number[][],
 ): string {
   const { seed, eps, edits } = settings

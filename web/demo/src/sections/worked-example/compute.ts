@@ -1,47 +1,10 @@
-// The numbers of "How it is computed", by step, and what PyTorch prints for them.
+// What PyTorch prints for the numbers of "How it is computed".
 
 import { scope, tensor, type Tensor } from 'gpt-layers'
 import { tableOf } from '../../example.ts'
-import { describe, type Normalized, type NormSettings, type Row } from '../../norm.ts'
+import type { NormSettings } from '../../norm.ts'
 import { isPlain } from '../../rows.svelte.ts'
 import type { Settings } from './slice.ts'
-
-/** Rows of numbers. */
-export interface Numbers {
-  /** [row][column]. */
-  values: number[][]
-  /** The mean of each row. */
-  mean: number[]
-  /** The variance of each row, divided as the settings say. */
-  variance: number[]
-}
-
-const gather = (rows: Row[]): Numbers => ({
-  values: rows.map(({ values }) => values),
-  mean: rows.map(({ mean }) => mean),
-  variance: rows.map(({ variance }) => variance),
-})
-
-export type Result = ReturnType<typeof steps>
-
-/** The rows at each step. */
-export const steps = (rows: Normalized[]) => ({
-  outputs: gather(rows.map(({ before }) => before)),
-  centered: gather(rows.map(({ centered }) => centered)),
-  divided: gather(rows.map(({ divided }) => divided)),
-  scaled: gather(rows.map(({ scaled }) => scaled)),
-})
-
-/**
- * Rows on their way from one step to the next.
- *
- * @param part of the way, from 0 to 1
- */
-export function between(from: Numbers, to: Numbers, part: number, { divisor }: NormSettings): Numbers {
-  if (part === 1) return to
-  const rows = from.values.map((row, r) => row.map((value, c) => (1 - part) * value + part * to.values[r][c]))
-  return gather(rows.map((row) => describe(row, divisor)))
-}
 
 /**
  * The norm of the last axis, step by step, as a tensor each: what the steps are in PyTorch, in float32.

@@ -63,9 +63,9 @@ export function explain(place: Place, example: Source): Explained | null {
 
 /** A number of the step's rows. */
 function normalized(row: number, col: number, { at, result, rows, settings, step, why }: Source): Explained {
-  const { outputs } = result
-  const value = rows.values[row][col]
-  const [y, mean] = [outputs.values[row][col], outputs.mean[row]]
+  const value = rows[row].values[col]
+  const { values, mean, variance } = result[row].before
+  const y = values[col]
   const [ij, i, j] = [index(row, col), index(row), subscript(String(col + 1))]
   const places = (cols: Place['col'][]) => cols.map((col) => ({ table: 'y' as const, row, col }))
   if (step.rows === 'centered')
@@ -90,7 +90,7 @@ function normalized(row: number, col: number, { at, result, rows, settings, step
   const symbols = quotient(`y${ij}`, `μ${i}`, `σ²${i}`, 'ε')
   const formula = equation(
     `ŷ${ij} = ${affine(`γ${j}`, symbols, `β${j}`)}`,
-    [y, mean, outputs.variance[row], scale, shift],
+    [y, mean, variance, scale, shift],
     (y, mean, variance, scale, shift) => (scale * (y - mean)) / Math.sqrt(variance + eps) + shift,
     value,
     ([y, mean, variance, scale, shift]) =>
@@ -135,23 +135,23 @@ function output(table: 'z' | 'y', row: number, col: number, { at, computed, move
 
 /** A row's mean or variance. */
 function summary({ table, row, col }: Place, { result, rows, settings, step, why }: Source): Explained {
-  const { values, mean, variance } = table === 'y' ? result.outputs : rows
+  const { values, mean, variance } = table === 'y' ? result[row].before : rows[row]
   const of = table === 'y' ? index(row) : ` of ${step.rows === 'centered' ? '(y − μ)' : 'ŷ'}${index(row)}`
   const add = (numbers: number[]) => numbers.reduce((sum, number) => sum + number, 0)
   const unbiased = settings.divisor === 'n-1'
-  const value = { mean, variance }[col as 'mean' | 'variance'][row]
+  const value = { mean, variance }[col as 'mean' | 'variance']
   const formula =
     col === 'mean'
       ? equation(
           `μ${of}`,
-          values[row],
+          values,
           (...numbers) => add(numbers) / OUTPUTS,
           value,
           (texts) => `(${texts.map((text, i) => (i ? term(text) : text)).join(' + ')}) / ${OUTPUTS}`,
         )
       : equation(
           `σ²${of}`,
-          [...values[row], mean[row]],
+          [...values, mean],
           (...numbers) => {
             const mean = numbers.pop() as number
             return add(numbers.map((number) => (number - mean) ** 2)) / (OUTPUTS - Number(unbiased))

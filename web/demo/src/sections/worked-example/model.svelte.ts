@@ -5,10 +5,10 @@ import { prefersReducedMotion, Tween } from 'svelte/motion'
 import { exampleOutputs, INPUTS, SEED } from '../../example.ts'
 import { EPS } from '../../example-slice.ts'
 import { subscript } from '../../numbers.ts'
-import { normalize } from '../../norm.ts'
+import { between, normalize } from '../../norm.ts'
 import { rowsOf, type Rows } from '../../rows.svelte.ts'
 import type { Page } from '../../page.svelte.ts'
-import { between, print, steps } from './compute.ts'
+import { print } from './compute.ts'
 import { explain, key, type Place } from './explain.ts'
 import { agreeing } from './printed.ts'
 import type { Settings } from './slice.ts'
@@ -49,20 +49,11 @@ export class Example {
   moved = $derived.by(() => this.shared.moved)
   computed = $derived.by(() => this.shared.computed)
   settings: Settings = $derived.by(() => ({ ...this.shared.example, ...this.page.state[ID] }))
-  result = $derived.by(() => steps(this.shared.normalized))
+  /** Each row at each step. */
+  result = $derived.by(() => this.shared.normalized)
   printed = $derived.by(() => print(this.settings, this.y, this.shared.cells))
   /** How many of PyTorch's 32 printed numbers are here. */
-  agreeing = $derived.by(() => {
-    const { outputs, scaled } = this.result
-    return agreeing({
-      outputs: outputs.values,
-      mean: outputs.mean,
-      variance: outputs.variance,
-      normalized: scaled.values,
-      normalizedMean: scaled.mean,
-      normalizedVariance: scaled.variance,
-    })
-  })
+  agreeing = $derived(agreeing(this.result))
 
   /** The index of the shown step. */
   index = $derived(STEPS.findIndex(({ name }) => name === this.settings.step))
@@ -70,11 +61,13 @@ export class Example {
   /** Whether the step knows the variance. */
   spread = $derived(this.index >= 2)
   /** The step's rows. */
-  rows = $derived(this.result[this.step.rows])
+  rows = $derived(this.result.map((row) => row[this.step.rows]))
   /** The step's rows, on their way from those of the step before. */
   moving = $derived.by(() => {
-    const from = this.result[STEPS[Math.max(0, this.index - 1)].rows]
-    return between(from, this.rows, this.#part.current, this.shared.norm)
+    const before = STEPS[Math.max(0, this.index - 1)].rows
+    return this.result.map((row, r) =>
+      between(row[before], this.rows[r], this.#part.current, this.shared.norm),
+    )
   })
 
   constructor(page: Page) {

@@ -2,26 +2,27 @@
 
 import { OUTPUTS } from '../../example.ts'
 import { cellText } from '../../numbers.ts'
+import type { Normalized } from '../../norm.ts'
 import { isPlain } from '../../rows.svelte.ts'
-import type { Result } from './compute.ts'
 import type { Settings } from './slice.ts'
 
 export interface Step {
   name: Settings['step']
   title: string
   /** HTML. */
-  text: (settings: Settings, result: Result) => string
+  text: (settings: Settings, rows: readonly Normalized[]) => string
   /** The same in PyTorch. */
   code: (settings: Settings) => string
-  /** Its rows; 'outputs': it computes no new ones. */
-  rows: 'outputs' | 'centered' | 'divided' | 'scaled'
+  /** Its rows; 'before': it computes no new ones. */
+  rows: keyof Normalized
   /** Beside its dots. */
   note: string
   /** Above its numbers. */
   caption: string
 }
 
-const variances = ({ divided }: Result) => divided.variance.map((value) => cellText(value)).join(' and ')
+const variances = (rows: readonly Normalized[]) =>
+  rows.map(({ divided }) => cellText(divided.variance)).join(' and ')
 
 export const STEPS: readonly Step[] = [
   {
@@ -31,7 +32,7 @@ export const STEPS: readonly Step[] = [
       `The <em>mean</em> μ is where the row would balance: its sum divided by n = ${OUTPUTS}. Each row has its ` +
       'own: <code>dim=-1</code>. <code>keepdim=True</code> keeps the means as a column.',
     code: () => 'mean = y.mean(dim=-1, keepdim=True)',
-    rows: 'outputs',
+    rows: 'before',
     note: '',
     caption: 'outputs y',
   },
@@ -60,9 +61,9 @@ export const STEPS: readonly Step[] = [
   {
     name: 'divide',
     title: 'Divide: stretch',
-    text: ({ eps }, result) =>
+    text: ({ eps }, rows) =>
       'Divide by √(σ² + ε): a narrow row stretches, a wide one is squeezed. Its variance becomes ' +
-      `σ²/(σ² + ε), here ${variances(result)}: close to 1 where σ² is much larger than ε. ` +
+      `σ²/(σ² + ε), here ${variances(rows)}: close to 1 where σ² is much larger than ε. ` +
       (eps ? 'ε keeps a row of equal numbers from becoming 0/0.' : 'With ε = 0 equal numbers become 0/0.'),
     code: () => 'norm = (y - mean) / torch.sqrt(var + eps)',
     rows: 'divided',

@@ -2,8 +2,7 @@
 
 import { OUTPUTS } from '../../example.ts'
 import { cellText } from '../../numbers.ts'
-import type { NormSettings } from '../../norm.ts'
-import type { Result } from './compute.ts'
+import type { Normalized, NormSettings } from '../../norm.ts'
 import { differ, torchLayerNorm } from './torch.ts'
 
 const OUTLIER = { at: 2, value: 30 }
@@ -39,10 +38,11 @@ export const LOOKS: Record<keyof typeof PRESETS, (normalized: number[], unchange
 }
 
 /** Why a row has no normalized numbers; '' if it has. */
-export function why(row: number, { outputs, scaled }: Result, eps: number): string {
+export function why(row: number, rows: readonly Normalized[], eps: number): string {
   const name = `row ${row + 1}`
-  if (scaled.values[row].every(Number.isFinite)) return ''
-  if (outputs.variance[row] !== 0 || eps !== 0)
+  const { before, scaled } = rows[row]
+  if (scaled.values.every(Number.isFinite)) return ''
+  if (before.variance !== 0 || eps !== 0)
     return `A number on the way of ${name} is too large: float32 ends at 3.4·10³⁸.`
   return (
     `All numbers of ${name} are equal, so its variance is 0. With ε = 0 the row would be divided by 0. That is ` +
@@ -51,12 +51,12 @@ export function why(row: number, { outputs, scaled }: Result, eps: number): stri
 }
 
 /** What PyTorch's layer gives for the rows where that is something else; '' where it is the same. */
-export function torchSays({ outputs, divided }: Result, { divisor, eps }: NormSettings): string {
+export function torchSays(rows: readonly Normalized[], { divisor, eps }: NormSettings): string {
   if (divisor !== 'n') return ''
-  return outputs.values
-    .flatMap((row, r) => {
-      const numbers = torchLayerNorm(row, eps)
-      if (!row.every(Number.isFinite) || !differ(numbers, divided.values[r])) return []
+  return rows
+    .flatMap(({ before: { values }, divided }, r) => {
+      const numbers = torchLayerNorm(values, eps)
+      if (!values.every(Number.isFinite) || !differ(numbers, divided.values)) return []
       const given = numbers.every(Number.isNaN)
         ? 'only nan'
         : numbers.map((value) => cellText(value)).join(', ')
