@@ -73,6 +73,10 @@ export class Storage {
     this.dtype = dtype
     this.length = length
   }
+
+  get byteLength(): number {
+    return bytesOf(this.dtype, [this.length])
+  }
 }
 let storages = 0
 

@@ -13,7 +13,8 @@
 
 import { describe } from '../check.ts'
 import { fail } from '../errors.ts'
-import { bytesOf, toFloat32, toInt8 } from './dtypes.ts'
+import { eachIndex, sizeOf } from '../tensor/shape.ts'
+import { toFloat32, toInt8 } from './dtypes.ts'
 import { isEmbedding, modelAmong } from './gptnames.ts'
 import type { TensorInfo } from './names.ts'
 import {
@@ -199,11 +200,9 @@ function* readArchive(what: string): Reading<Archive> {
   const begin = cursor.at
   const { root, storages } = yield* new Pickle(cursor).read()
   yield* endEntry(cursor, entry, begin)
-  const byteLength = [...storages.values()].reduce((sum, storage) => sum + sizeOf(storage), cursor.at)
+  const byteLength = [...storages.values()].reduce((sum, { byteLength }) => sum + byteLength, cursor.at)
   return { cursor, root, storages, folder: entry.name.slice(0, -'data.pkl'.length), names, byteLength }
 }
-
-const sizeOf = ({ dtype, length }: Storage): number => bytesOf(dtype, [length])
 
 /** The numbers of a storage come once: all tensors that are views of it are written then. */
 function* readStorages(
@@ -347,7 +346,7 @@ function* readStorage(
     const writer = writerOf(tensor)
     return writer ? [{ tensor, writer }] : []
   })
-  const size = sizeOf(storage)
+  const { byteLength: size } = storage
   if (used.length === 0) return yield* cursor.skip(size)
   const [{ tensor, writer }] = used
   if (used.length === 1 && tensor.view.isWhole) return yield* readRows(tensor, writer, cursor)
@@ -364,17 +363,12 @@ function* readStorage(
 }
 
 function elementsOf({ offset, shape, strides }: TensorView, values: Float32Array | Int8Array) {
-  const size = shape.reduce((product, n) => product * n, 1)
+  const size = sizeOf(shape)
   const elements = values instanceof Int8Array ? new Int8Array(size) : new Float32Array(size)
-  const index = shape.map(() => 0)
-  for (let i = 0, at = offset; i < size; i++) {
-    elements[i] = values[at]
-    for (let axis = shape.length - 1; axis >= 0; axis--) {
-      at += strides[axis]
-      if (++index[axis] < shape[axis]) break
-      at -= strides[axis] * shape[axis]
-      index[axis] = 0
-    }
-  }
+  const axes = shape.map((size, i) => ({ size, steps: [strides[i]] }))
+  const { size: cols, steps } = axes.pop() ?? { size: 1, steps: [0] }
+  eachIndex(axes, 1, (row, [begin]) => {
+    for (let c = 0; c < cols; c++) elements[row * cols + c] = values[offset + begin + c * steps[0]]
+  })
   return elements
 }
