@@ -1,13 +1,13 @@
 // The layers without parameters that compute an operation: ReLU, SiLU, Sigmoid, GELU and Softmax.
 
 import type { Tensor } from '../tensor/tensor.ts'
-import { checkOptions, construct, number } from '../check.ts'
+import { checkOptions, number } from '../check.ts'
 import { checkTensor } from '../tensor/check.ts'
 import { type GELUOptions, GELU_OPTIONS, geluOf } from '../tensor/gelu.ts'
 import { computeOf } from '../tensor/operation.ts'
 import { relu, sigmoid, silu } from '../tensor/operations.ts'
 import { type SoftmaxOptions, softmax } from '../tensor/softmax.ts'
-import { Module } from './module.ts'
+import { constructLayer, Module } from './module.ts'
 
 /** y = max(0, x), as PyTorch's nn.ReLU. Its gradient at 0 is 0. */
 export class ReLU extends Module {
@@ -62,13 +62,12 @@ export class GELU extends Module {
   /** @internal */
   static override readonly ownName: string = 'GELU'
 
-  readonly approximate: 'tanh' | 'none'
+  readonly approximate!: 'tanh' | 'none'
 
   constructor(options?: GELUOptions) {
     super()
     const defaults: Required<GELUOptions> = { approximate: 'tanh' }
-    const given = construct(new.target, arguments, 1, () => checkOptions(options, defaults, GELU_OPTIONS))
-    this.approximate = given.approximate
+    constructLayer<GELU>(this, arguments, 1, () => checkOptions(options, defaults, GELU_OPTIONS))
   }
 
   override extraRepr(): string {
@@ -90,7 +89,7 @@ export class Softmax extends Module {
   /** @internal */
   static override readonly ownName: string = 'Softmax'
 
-  readonly dim: number
+  readonly dim!: number
 
   /**
    * @example new Softmax({ dim: 0 }).forward(gpt.zeros([2, 3])).at(0).toArray() // [0.5, 0.5, 0.5]
@@ -98,7 +97,7 @@ export class Softmax extends Module {
   constructor(options?: SoftmaxOptions) {
     super()
     const checks = { dim: number('an integer', Number.isSafeInteger) }
-    this.dim = construct(new.target, arguments, 1, () => checkOptions(options, { dim: -1 }, checks)).dim
+    constructLayer<Softmax>(this, arguments, 1, () => checkOptions(options, { dim: -1 }, checks))
   }
 
   override extraRepr(): string {

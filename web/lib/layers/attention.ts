@@ -1,4 +1,4 @@
-import { checkBoolean, checkNumber, checkOptions, checkProbability, construct, named } from '../check.ts'
+import { checkBoolean, checkNumber, checkOptions, checkProbability, named } from '../check.ts'
 import { fail } from '../errors.ts'
 import * as random from '../runtime/random.ts'
 import { run, SCRATCH } from '../runtime/runtime.ts'
@@ -12,7 +12,14 @@ import { Tensor } from '../tensor/tensor.ts'
 import { drop, Dropout } from './dropout.ts'
 import { KeyValueCache } from './kvcache.ts'
 import { Conv1D } from './linear.ts'
-import { type Context, type Returned, checkEvaluation, forwardPart, Module } from './module.ts'
+import {
+  type Context,
+  type Returned,
+  checkEvaluation,
+  constructLayer,
+  forwardPart,
+  Module,
+} from './module.ts'
 import { checkConfig } from '../config.ts'
 
 /** The kernels' batch, tokens, heads, size. */
@@ -145,16 +152,16 @@ export class Attention extends Module {
   /** @internal */
   static override readonly ownName: string = 'Attention'
 
-  readonly embDim: number
-  readonly nHeads: number
-  readonly contextLength: number
-  readonly dropRate: number
+  readonly embDim!: number
+  readonly nHeads!: number
+  readonly contextLength!: number
+  readonly dropRate!: number
   /** To q, k and v, side by side; weight [embDim, 3 · embDim]. */
-  cAttn: Conv1D
+  cAttn!: Conv1D
   /** From the heads, side by side; weight [embDim, embDim]. */
-  cProj: Conv1D
+  cProj!: Conv1D
   /** After cProj. */
-  residDropout: Module
+  residDropout!: Module
 
   /**
    * Draws both layers' weights from the random generator, in PyTorch's order. In training mode dropout
@@ -166,23 +173,17 @@ export class Attention extends Module {
    */
   constructor(config: AttentionConfig) {
     super()
-    const made = construct(new.target, arguments, 1, () => {
+    constructLayer<Attention>(this, arguments, 1, () => {
       checkConfig(config, 'embDim', 'nHeads', 'contextLength', 'dropRate', 'bias', 'qkvBias')
       const { embDim, nHeads, contextLength, dropRate = 0, bias = true, qkvBias = bias } = config
       checkNumber('nHeads', nHeads, `a divisor of ${embDim} (embDim)`, (n) => embDim % n === 0)
       return temporary(() => {
         const cAttn = new Conv1D(3 * embDim, embDim, { bias: qkvBias })
         const cProj = new Conv1D(embDim, embDim, { bias })
-        return { embDim, nHeads, contextLength, dropRate, cAttn, cProj }
+        const residDropout = new Dropout(dropRate)
+        return { embDim, nHeads, contextLength, dropRate, cAttn, cProj, residDropout }
       })
     })
-    this.embDim = made.embDim
-    this.nHeads = made.nHeads
-    this.contextLength = made.contextLength
-    this.dropRate = made.dropRate
-    this.cAttn = made.cAttn
-    this.cProj = made.cProj
-    this.residDropout = new Dropout(made.dropRate)
   }
 
   /**

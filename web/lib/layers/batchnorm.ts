@@ -1,4 +1,4 @@
-import { checkNonNegativeFloat32, checkOptions, checkProbability, checkSize, construct } from '../check.ts'
+import { checkNonNegativeFloat32, checkOptions, checkProbability, checkSize } from '../check.ts'
 import { fail } from '../errors.ts'
 import { run } from '../runtime/runtime.ts'
 import { checkRows, checkTensorOf } from '../tensor/check.ts'
@@ -6,7 +6,7 @@ import { pythonNumber } from '../tensor/pyformat.ts'
 import { temporary } from '../runtime/scope.ts'
 import { record, recordKernel } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
-import { Module } from './module.ts'
+import { constructLayer, Module } from './module.ts'
 
 export interface BatchNormOptions {
   /** added to the variance; 1e-5 by default */
@@ -30,17 +30,17 @@ export class BatchNorm extends Module {
   /** @internal */
   static override readonly ownName: string = 'BatchNorm'
 
-  readonly numFeatures: number
-  readonly eps: number
-  readonly momentum: number
+  readonly numFeatures!: number
+  readonly eps!: number
+  readonly momentum!: number
   /** [numFeatures], initially ones */
-  scale: Tensor
+  scale!: Tensor
   /** [numFeatures], initially zeros */
-  shift: Tensor
+  shift!: Tensor
   /** [numFeatures], initially zeros; a buffer */
-  runningMean: Tensor
+  runningMean!: Tensor
   /** [numFeatures], initially ones; a buffer */
-  runningVar: Tensor
+  runningVar!: Tensor
 
   /**
    * @param numFeatures the size of the last axis
@@ -54,6 +54,7 @@ export class BatchNorm extends Module {
       const given = checkOptions(options, { eps: 1e-5, momentum: 0.1 }, checks)
       const shape = [numFeatures]
       return {
+        numFeatures,
         ...given,
         scale: Tensor.parameter(shape, ({ data }) => data.fill(1)),
         shift: Tensor.parameter(shape, ({ data }) => data.fill(0)),
@@ -61,14 +62,7 @@ export class BatchNorm extends Module {
         runningVar: Tensor.full(shape, 1),
       }
     }
-    const made = construct(new.target, arguments, 2, body, 'eps momentum')
-    this.numFeatures = numFeatures
-    this.eps = made.eps
-    this.momentum = made.momentum
-    this.scale = made.scale
-    this.shift = made.shift
-    this.runningMean = made.runningMean
-    this.runningVar = made.runningVar
+    constructLayer<BatchNorm>(this, arguments, 2, body, 'eps momentum')
   }
 
   override extraRepr(): string {

@@ -4,7 +4,7 @@ import type { Tensor } from '../tensor/tensor.ts'
 import { checkArray, checkFunction, checkInteger, construct } from '../check.ts'
 import { fail } from '../errors.ts'
 import { checkTensor } from '../tensor/check.ts'
-import { type Context, checkModule, forwardParts, Module } from './module.ts'
+import { type Context, checkModule, constructLayer, forwardParts, Module } from './module.ts'
 import { printList } from './print.ts'
 
 /** The parts of a layer whose `layers` are named '0', '1', ... as in PyTorch. A subclass may have more properties. */
@@ -19,16 +19,16 @@ export class Sequential extends Module {
   /** @internal */
   static override readonly ownName: string = 'Sequential'
 
-  layers: Module[]
+  layers!: Module[]
 
   /**
    * @example new Sequential(new Linear(5, 6), new ReLU())
    */
   constructor(...modules: Module[]) {
     super()
-    this.layers = construct(new.target, arguments, Infinity, () =>
-      modules.map((module, i) => checkModule(`modules[${i}]`, module)),
-    )
+    constructLayer<Sequential>(this, arguments, Infinity, () => ({
+      layers: modules.map((module, i) => checkModule(`modules[${i}]`, module)),
+    }))
   }
 
   /** @internal */

@@ -1,10 +1,10 @@
-import { checkOptions, checkProbability, construct, named } from '../check.ts'
+import { checkOptions, checkProbability, named } from '../check.ts'
 import * as random from '../runtime/random.ts'
 import { run } from '../runtime/runtime.ts'
 import { checkTensor } from '../tensor/check.ts'
 import { recordKernel } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
-import { Module } from './module.ts'
+import { constructLayer, Module } from './module.ts'
 
 export interface DropoutOptions {
   /** the probability, from 0 to 1; 0.5 by default */
@@ -56,7 +56,7 @@ export class Dropout extends Module {
   /** @internal */
   static override readonly ownName: string = 'Dropout'
 
-  readonly p: number
+  readonly p!: number
 
   /**
    * @param p the probability, from 0 to 1; 0.5 by default
@@ -64,8 +64,10 @@ export class Dropout extends Module {
    */
   constructor(p: number = 0.5) {
     super()
-    construct(new.target, arguments, 1, () => checkProbability('p', p))
-    this.p = p
+    constructLayer<Dropout>(this, arguments, 1, () => {
+      checkProbability('p', p)
+      return { p }
+    })
   }
 
   override extraRepr(): string {

@@ -1,4 +1,4 @@
-import { checkSize, construct, named } from '../check.ts'
+import { checkSize, named } from '../check.ts'
 import { fail } from '../errors.ts'
 import * as random from '../runtime/random.ts'
 import { run, SCRATCH } from '../runtime/runtime.ts'
@@ -8,7 +8,7 @@ import { int8Of, Int8Weight, isByDot } from '../tensor/int8weight.ts'
 import { recordKernel } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { type Matrix, asMatrix } from '../files/matrix.ts'
-import { Module } from './module.ts'
+import { constructLayer, Module } from './module.ts'
 
 /**
  * y[i] = weight[indices[i]], as torch's F.embedding: the layer Embedding with a weight of your own. A row's
@@ -46,10 +46,10 @@ export class Embedding extends Module {
   /** @internal */
   static override readonly ownName: string = 'Embedding'
 
-  readonly numEmbeddings: number
-  readonly embeddingDim: number
+  readonly numEmbeddings!: number
+  readonly embeddingDim!: number
   /** [numEmbeddings, embeddingDim], drawn from N(0, 1) as PyTorch does */
-  weight: Tensor
+  weight!: Tensor
 
   /**
    * @param numEmbeddings the number of rows, such as the size of the vocabulary
@@ -58,14 +58,12 @@ export class Embedding extends Module {
    */
   constructor(numEmbeddings: number, embeddingDim: number) {
     super()
-    const weight = construct(new.target, arguments, 2, () => {
+    constructLayer<Embedding>(this, arguments, 2, () => {
       checkSize('numEmbeddings', numEmbeddings)
       checkSize('embeddingDim', embeddingDim)
-      return Tensor.parameter([numEmbeddings, embeddingDim], (weight) => random.normal(weight))
+      const weight = Tensor.parameter([numEmbeddings, embeddingDim], (weight) => random.normal(weight))
+      return { numEmbeddings, embeddingDim, weight }
     })
-    this.numEmbeddings = numEmbeddings
-    this.embeddingDim = embeddingDim
-    this.weight = weight
   }
 
   override extraRepr(): string {

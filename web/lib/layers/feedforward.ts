@@ -1,4 +1,3 @@
-import { construct } from '../check.ts'
 import { partsOf, run, SCRATCH } from '../runtime/runtime.ts'
 import { checkRows } from '../tensor/check.ts'
 import { GELU_KINDS } from '../tensor/gelu.ts'
@@ -7,7 +6,7 @@ import { records } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { GELU } from './activations.ts'
 import { Affine, Linear } from './linear.ts'
-import { forwardParts, isPlain, Module } from './module.ts'
+import { constructLayer, forwardParts, isPlain, Module } from './module.ts'
 import { checkConfig } from '../config.ts'
 
 /**
@@ -38,9 +37,9 @@ export class FeedForward extends Module {
   /** @internal */
   static override readonly ownName: string = 'FeedForward'
 
-  readonly embDim: number
-  readonly hiddenDim: number
-  layers: [Linear, Module, Linear]
+  readonly embDim!: number
+  readonly hiddenDim!: number
+  layers!: [Linear, Module, Linear]
 
   /**
    * Draws both layers' parameters from the random generator, in PyTorch's order.
@@ -52,7 +51,7 @@ export class FeedForward extends Module {
    */
   constructor(config: FeedForwardConfig) {
     super()
-    const made = construct(new.target, arguments, 1, () => {
+    constructLayer<FeedForward>(this, arguments, 1, () => {
       checkConfig(config, 'embDim', 'hiddenDim', 'approximate', 'bias')
       const { embDim, hiddenDim = 4 * embDim, approximate, bias = true } = config
       const layers = temporary((): FeedForward['layers'] => [
@@ -62,9 +61,6 @@ export class FeedForward extends Module {
       ])
       return { embDim, hiddenDim, layers }
     })
-    this.embDim = made.embDim
-    this.hiddenDim = made.hiddenDim
-    this.layers = made.layers
   }
 
   /**

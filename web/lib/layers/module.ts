@@ -432,6 +432,22 @@ export class Module {
   }
 }
 
+/**
+ * Runs the body of a layer's constructor.
+ *
+ * @param body returns the layer's properties, which are set here
+ * @param most, inPyTorch see `construct`
+ */
+export function constructLayer<T extends Module>(
+  layer: T,
+  args: ArrayLike<unknown>,
+  most: number,
+  body: () => Partial<T>,
+  inPyTorch?: string,
+): void {
+  Object.assign(layer, construct(layer.constructor, args, most, body, inPyTorch))
+}
+
 /** The properties on the way to a part of a layer: `['trfBlocks.0', 'attn']`. */
 type Path = readonly string[]
 

@@ -1,6 +1,6 @@
 // LayerNorm and RMSNorm, each with its function.
 
-import { checkNonNegativeFloat32, checkOptions, construct, named } from '../check.ts'
+import { checkNonNegativeFloat32, checkOptions, named } from '../check.ts'
 import { run } from '../runtime/runtime.ts'
 import { checkOptional, checkRows, checkTensorOf } from '../tensor/check.ts'
 import { ones } from '../tensor/create.ts'
@@ -9,7 +9,7 @@ import { temporary } from '../runtime/scope.ts'
 import { checkSizes, sizeOf } from '../tensor/shape.ts'
 import { recordKernel, records } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
-import { Module } from './module.ts'
+import { constructLayer, Module } from './module.ts'
 
 const CHECKS = { eps: checkNonNegativeFloat32 }
 
@@ -135,21 +135,12 @@ export class Norm extends Module {
   static override readonly ownName: string = 'Norm'
 
   /** how many elements are normalized together */
-  readonly embDim: number
+  readonly embDim!: number
   /** the sizes of the axes that are normalized: [embDim], or the shape that was given */
-  readonly normalizedShape: readonly number[]
-  readonly eps: number
+  readonly normalizedShape!: readonly number[]
+  readonly eps!: number
   /** of shape normalizedShape, initially ones; null with `elementwiseAffine: false` */
-  scale: Tensor | null
-
-  /** @internal */
-  constructor(shape: readonly number[], eps: number, scale: Tensor | null) {
-    super()
-    this.embDim = sizeOf(shape)
-    this.normalizedShape = shape
-    this.eps = eps
-    this.scale = scale
-  }
+  scale!: Tensor | null
 
   override extraRepr(): string {
     const { normalizedShape: shape, eps, scale } = this
@@ -169,7 +160,7 @@ export class LayerNorm extends Norm {
   static override readonly ownName: string = 'LayerNorm'
 
   /** of shape normalizedShape, initially zeros; null with `bias: false` or `elementwiseAffine: false` */
-  shift: Tensor | null
+  shift!: Tensor | null
 
   /**
    * @param embDim the size of the last axis, or the sizes of the last axes: PyTorch's normalized_shape
@@ -177,17 +168,16 @@ export class LayerNorm extends Norm {
    * @example new LayerNorm([3, 4]).forward(gpt.randn([2, 3, 4])).shape // [2, 3, 4]
    */
   constructor(embDim: number | readonly number[], options?: LayerNormOptions) {
+    super()
     const body = () => {
       const shape = checkSizes('embDim', embDim)
       const defaults = { eps: 1e-5, bias: true, elementwiseAffine: true }
       const { eps, bias, elementwiseAffine } = checkOptions(options, defaults, CHECKS)
       const scale = elementwiseAffine ? Tensor.parameter(shape, ({ data }) => data.fill(1)) : null
       const shift = elementwiseAffine && bias ? Tensor.parameter(shape, ({ data }) => data.fill(0)) : null
-      return { shape, eps, scale, shift }
+      return { embDim: sizeOf(shape), normalizedShape: shape, eps, scale, shift }
     }
-    const { shape, eps, scale, shift } = construct(new.target, arguments, 2, body, 'eps elementwiseAffine')
-    super(shape, eps, scale)
-    this.shift = shift
+    constructLayer<LayerNorm>(this, arguments, 2, body, 'eps elementwiseAffine')
   }
 
   /**
@@ -222,12 +212,13 @@ export class RMSNorm extends Norm {
    * @example new RMSNorm(5).forward(gpt.randn([2, 5])).shape // [2, 5]
    */
   constructor(embDim: number | readonly number[], options?: RMSNormOptions) {
-    const { shape, eps, scale } = construct(new.target, arguments, 2, () => {
+    super()
+    constructLayer<RMSNorm>(this, arguments, 2, () => {
       const shape = checkSizes('embDim', embDim)
       const { eps } = checkOptions(options, { eps: 1e-5 }, CHECKS)
-      return { shape, eps, scale: Tensor.parameter(shape, ({ data }) => data.fill(1)) }
+      const scale = Tensor.parameter(shape, ({ data }) => data.fill(1))
+      return { embDim: sizeOf(shape), normalizedShape: shape, eps, scale }
     })
-    super(shape, eps, scale)
   }
 
   /**

@@ -1,11 +1,10 @@
 import type { Tensor } from '../tensor/tensor.ts'
-import { construct } from '../check.ts'
 import { checkTensor } from '../tensor/check.ts'
 import { temporary } from '../runtime/scope.ts'
 import { type AttentionConfig, Attention } from './attention.ts'
 import { Dropout } from './dropout.ts'
 import { type FeedForwardConfig, FeedForward } from './feedforward.ts'
-import { type Context, forwardPart, Module } from './module.ts'
+import { type Context, constructLayer, forwardPart, Module } from './module.ts'
 import { LayerNorm } from './norms.ts'
 import { checkConfig } from '../config.ts'
 
@@ -35,14 +34,14 @@ export class TransformerBlock extends Module {
   /** @internal */
   static override readonly ownName: string = 'TransformerBlock'
 
-  attn: Attention
-  ff: FeedForward
+  attn!: Attention
+  ff!: FeedForward
   /** Before attn. */
-  norm1: Module
+  norm1!: Module
   /** Before ff. */
-  norm2: Module
+  norm2!: Module
   /** After ff. */
-  dropout: Module
+  dropout!: Module
 
   /**
    * Draws the parameters of attn, then those of ff, from the random generator.
@@ -53,20 +52,16 @@ export class TransformerBlock extends Module {
    */
   constructor(config: TransformerBlockConfig) {
     super()
-    const layers = construct(new.target, arguments, 1, () => {
+    constructLayer<TransformerBlock>(this, arguments, 1, () => {
       checkConfig(config, 'layerNormEpsilon')
       return temporary(() => ({
         attn: new Attention(config),
         ff: new FeedForward(config),
         norm1: newNorm(config),
         norm2: newNorm(config),
+        dropout: new Dropout(config.dropRate ?? 0),
       }))
     })
-    this.attn = layers.attn
-    this.ff = layers.ff
-    this.norm1 = layers.norm1
-    this.norm2 = layers.norm2
-    this.dropout = new Dropout(layers.attn.dropRate)
   }
 
   /**

@@ -2,14 +2,14 @@ import type { Sources } from '../files/bytes.ts'
 import type { Tensor } from '../tensor/tensor.ts'
 import type { GPTModelConfig } from './gptconfig.ts'
 import type { GeneratedToken } from './sample.ts'
-import { checkArray, checkBoolean, checkCount, checkFunction, construct } from '../check.ts'
+import { checkArray, checkBoolean, checkCount, checkFunction } from '../check.ts'
 import { fail, withName } from '../errors.ts'
 import { Attention } from '../layers/attention.ts'
 import { Dropout } from '../layers/dropout.ts'
 import { Embedding } from '../layers/embedding.ts'
 import { type CacheOptions, KeyValueCache } from '../layers/kvcache.ts'
 import { Linear } from '../layers/linear.ts'
-import { type Context, checkEvaluation, forwardPart, Module } from '../layers/module.ts'
+import { type Context, checkEvaluation, constructLayer, forwardPart, Module } from '../layers/module.ts'
 import { newNorm, TransformerBlock } from '../layers/transformerblock.ts'
 import * as random from '../runtime/random.ts'
 import { checkTensorOf } from '../tensor/check.ts'
@@ -35,18 +35,18 @@ export class GPTModel extends Module {
   /** @internal */
   static override readonly ownName: string = 'GPTModel'
 
-  readonly vocabSize: number
-  readonly contextLength: number
-  readonly embDim: number
+  readonly vocabSize!: number
+  readonly contextLength!: number
+  readonly embDim!: number
   /** weight [vocabSize, embDim] */
-  tokEmb: Embedding
+  tokEmb!: Embedding
   /** weight [contextLength, embDim] */
-  posEmb: Embedding
-  dropEmb: Module
-  trfBlocks: TransformerBlock[]
-  finalNorm: Module
+  posEmb!: Embedding
+  dropEmb!: Module
+  trfBlocks!: TransformerBlock[]
+  finalNorm!: Module
   /** weight [vocabSize, embDim] */
-  outHead: Linear
+  outHead!: Linear
   /** The names of the tensors that `fromPretrained` left out, with `strict: false`. */
   ignored: readonly string[] = []
 
@@ -59,7 +59,7 @@ export class GPTModel extends Module {
    */
   constructor(config: GPTModelConfig) {
     super()
-    const made = construct(new.target, arguments, 1, () => {
+    constructLayer<GPTModel>(this, arguments, 1, () => {
       checkConfig(config, 'vocabSize', 'contextLength', 'embDim', 'nLayers', 'dropRate', 'tieWeights')
       const { vocabSize, contextLength, embDim, nLayers, dropRate = 0, tieWeights = false } = config
       const layers = temporary(() => ({
@@ -81,15 +81,6 @@ export class GPTModel extends Module {
       }
       return { vocabSize, contextLength, embDim, ...layers }
     })
-    this.vocabSize = made.vocabSize
-    this.contextLength = made.contextLength
-    this.embDim = made.embDim
-    this.tokEmb = made.tokEmb
-    this.posEmb = made.posEmb
-    this.dropEmb = made.dropEmb
-    this.trfBlocks = made.trfBlocks
-    this.finalNorm = made.finalNorm
-    this.outHead = made.outHead
   }
 
   /**
