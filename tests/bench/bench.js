@@ -25,7 +25,6 @@ const LEGEND = `
 T: tokens. Widths are GPT-2 124M's, 768 and 3072. Times are medians. build: ours, and the number of threads of both.
 ratio: the peer's time divided by ours: onnxruntime-web's, and where something is trained jax-js's, which runs on one
 thread, with its WebAssembly backend, jitted, and needs Node 22.
-FeedForward, training: forward and backward; x fwd is its time divided by that of forward in noGrad.
 training, notebook, larger, page: forward, cross entropy, backward and AdamW of a GPT with tied weights: 2 layers 64
 wide, 16 sequences of 32 tokens; 4 layers 128 wide, 8 of 64; 3 layers 48 wide, 16 of 11.
 With two threads, each sample follows 20 ms of untimed calls.`
@@ -44,10 +43,7 @@ const COLUMNS = [
   {
     title: 'ratio',
     width: 10,
-    cell: ({ ours, theirs, ofForward }) => {
-      if (theirs !== undefined) return `${digits(theirs / ours)}x`
-      return ofForward === undefined ? '' : `${digits(ofForward)}x fwd`
-    },
+    cell: ({ ours, theirs }) => (theirs === undefined ? '' : `${digits(theirs / ours)}x`),
   },
 ]
 

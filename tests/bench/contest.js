@@ -12,7 +12,6 @@ import { OPERATIONS, task, TOKENS, TOLERANCE } from './operations.js'
 import { BUILDS, leadBefore, open, ours } from './ours.js'
 import { asProcess } from './program.js'
 import { selects } from './select.js'
-import { training } from './training.js'
 
 /**
  * @typedef {{ threads: number, effort: Effort, only: string }} Settings
@@ -21,8 +20,7 @@ import { training } from './training.js'
  * @typedef {{ name: string, rest: number, prepare: (task: Task) => Prepared | Promise<Prepared> }} Contestant
  *   rest: see Entry
  * @typedef {{ operation: string, tokens?: number, threads: number, build: string, ours: number,
- *   peer?: string, theirs?: number, ofForward?: number }} Row ours, theirs: medians in milliseconds; ofForward:
- *   our time divided by that of the forward pass
+ *   peer?: string, theirs?: number }} Row ours, theirs: medians in milliseconds
  */
 
 /**
@@ -111,7 +109,6 @@ async function contest({ threads, only, ...settings }, report) {
     }
   }
   for (const build of builds) {
-    for (const row of await training(build, { threads, only, effort })) report({ row })
     for (const row of await callCost(build, { threads, only, effort })) report({ row })
   }
 }

@@ -32,37 +32,12 @@ static void known_values(void)
     expect_same("dweight", sum, dweight, 6);
 }
 
-/* A sum that is 0 shows any trace of how the rows were sorted: a small integer is a denormal float, and is
- * lost beside any other number. */
-static void backward_of_zeros(void)
-{
-    enum { ROWS = 5, COUNT = 4, DIM = 3 };
-    static const int32_t indices[ROWS] = {2, 0, 2, 2, 1};
-    float *values = work(ROWS * DIM);
-    fill_random(values, ROWS * DIM, -2.0f, 2.0f);
-    for (size_t r = 0; r < ROWS; r++) values[r * DIM] = 0.0f;
-    const float *dy = input_of("dy", values, ROWS * DIM);
-    static const float zero = 0.0f;
-    for (size_t parts = 1; parts <= COUNT; parts++) {
-        in_case("%zu parts", parts);
-        float *dweight = output("dweight", COUNT * DIM), *scratch = output("scratch", parts * (ROWS + COUNT));
-        for (size_t part = 0; part < parts; part++)
-            expect_status(
-                gpt_embedding_backward(dweight, scratch, dy, indices, ROWS, COUNT, DIM, part, parts), GPT_OK);
-        for (size_t i = 0; i < COUNT; i++) expect_same("the first column", dweight + i * DIM, &zero, 1);
-        for (size_t c = 0; c < DIM; c++) expect_same("the unused index", dweight + 3 * DIM + c, &zero, 1);
-    }
-    end_case();
-}
-
 static void test_embedding(void)
 {
     promise("embedding copies the rows with the given indices, and backward adds the gradients there",
             known_values);
     promise("embedding backward of integers is exact where an index occurs 180 times in rows of 2049",
             backward_of_a_frequent_index);
-    promise("embedding backward of zeros is exactly 0, also for an index that occurs twice or never",
-            backward_of_zeros);
 }
 
 SUITE("embedding", test_embedding)

@@ -40,41 +40,6 @@ static void opposite_infinities_are_nan(void)
     }
 }
 
-static void divisor_0_is_nan(void)
-{
-    const float *nothing = random_input("nothing", 0, 0.0f, 0.0f), *one = random_input("one", 3, -1.0f, 1.0f);
-    const float nan3[3] = {NAN, NAN, NAN}, zero3[3] = {0.0f, 0.0f, 0.0f};
-    float *y = output("y", 3);
-
-    in_case("mean, cols = 0");
-    expect_status(gpt_mean(y, nothing, 3, 0), GPT_OK);
-    expect_same("mean", y, nan3, 3);
-    in_case("var, cols = 0");
-    expect_status(gpt_var(y, nothing, 3, 0, 0), GPT_OK);
-    expect_same("var", y, nan3, 3);
-    in_case("unbiased var, cols = 0");
-    expect_status(gpt_var(y, nothing, 3, 0, 1), GPT_OK);
-    expect_same("var", y, nan3, 3);
-    in_case("unbiased var, cols = 1");
-    expect_status(gpt_var(y, one, 3, 1, 1), GPT_OK);
-    expect_same("var", y, nan3, 3);
-    in_case("var, cols = 1");
-    expect_status(gpt_var(y, one, 3, 1, 0), GPT_OK);
-    expect_same("var", y, zero3, 3);
-}
-
-static void square_sums(void)
-{
-    static const float known[3] = {3.0f, -4.0f, 1e30f};
-    double sum = 0.0;
-    expect_status(gpt_square_sum(&sum, known, 2), GPT_OK);
-    expect(sum == 25.0, "expected 25, got %.17g", sum);
-    expect_status(gpt_square_sum(&sum, known, 3), GPT_OK);
-    expect_within("beyond float32", 0, sum, 1e60, 1e54);
-    expect_status(gpt_square_sum(&sum, known, 0), GPT_OK);
-    expect(sum == 0.0, "expected 0 for no elements, got %.17g", sum);
-}
-
 static void known_sums(void)
 {
     static const float known[6] = {1.0f, 2.0f, 3.0f, -1.0f, 0.5f, 0.25f}, sums[2] = {6.0f, -0.25f};
@@ -111,47 +76,14 @@ static void sum_of_many_equals(void)
     expect_within("sum", 0, (double)sum[0], (double)N * (double)0.1f, 1e-7 * N);
 }
 
-static void sum_of_nothing_is_0(void)
-{
-    const float *nothing = random_input("nothing", 0, 0.0f, 0.0f), zeros[3] = {0.0f, 0.0f, 0.0f};
-    float *sum = output("sum", 3);
-    expect_status(gpt_sum(sum, nothing, 3, 0), GPT_OK);
-    expect_same("sum", sum, zeros, 3);
-}
-
-static void known_maxima(void)
-{
-    static const float x[6][6] = {
-        {1.0f, 3.0f, 2.0f, 3.0f, 0.0f, 3.0f},
-        {1.0f, NAN, 2.0f, INFINITY, NAN, 0.0f},
-        {-INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY},
-        {-0.0f, 0.0f, -1.0f, -0.0f, 0.0f, -2.0f},
-        {-3.0f, -2.0f, -5.0f, -4.0f, -9.0f, -1.0f},
-        {INFINITY, 1.0f, 2.0f, 3.0f, 4.0f, NAN},
-    };
-    static const float expected[6] = {3.0f, NAN, -INFINITY, -0.0f, -1.0f, NAN};
-    static const int32_t places[6] = {1, 1, 0, 0, 5, 5};
-    float *max = output("max", 6);
-    int32_t indices[6] = {0};
-    expect_status(gpt_max(max, indices, x[0], 6, 6), GPT_OK);
-    expect_same("max", max, expected, 6);
-    for (size_t r = 0; r < 6; r++)
-        expect(indices[r] == places[r], "row %zu: expected index %d, got %d", r, (int)places[r],
-               (int)indices[r]);
-}
-
 static void test_reduce(void)
 {
     promise("mean and var of 1, 2, 3, 4 are 2.5, 1.25 and 1.6667", known_values);
     promise("mean of infinity and -infinity is NaN", opposite_infinities_are_nan);
-    promise("mean and var are NaN if the divisor is 0", divisor_0_is_nan);
     promise("sum of 1, 2, 3 is 6", known_sums);
     promise("sum and mean of 5, 6 and 7 elements add in PyTorch's order, of 8 in float64",
             short_sums_have_the_order_of_pytorch);
     promise("sum of 262,144 equal elements is within 1e-6 of float64", sum_of_many_equals);
-    promise("sum of no elements is 0", sum_of_nothing_is_0);
-    promise("max is the largest element: the first of equal ones, and NaN before all others", known_maxima);
-    promise("square_sum of 3 and -4 is 25, of 1e30 1e60, and of nothing 0", square_sums);
 }
 
 SUITE("reduce", test_reduce)
