@@ -205,6 +205,12 @@ export async function setSize(page, width, height) {
   }
 }
 
+/** Resizes an open page, and waits until its new size is drawn. @type {typeof setSize} */
+export async function resize(page, width, height) {
+  await setSize(page, width, height)
+  await page.evaluate(drawn)
+}
+
 /**
  * @typedef {object} Frames
  * @property {CDPSession} control the session with the browser

@@ -142,7 +142,10 @@ testInNode(
 
 test('the guess sets γ to 1, and the lead is computed', async () => {
   const { page, complaints } = await openAlone()
-  assert.match(await text(page, `${ROOT} .lead`), /^Ines over Her: γ · 1\.30 − 1\.67 = 0\.73$/)
+  assert.match(
+    await text(page, `${ROOT} .lead`),
+    /^Score of Ines minus score of Her: γ · 1\.30 − 1\.67 = 0\.73$/,
+  )
   await pressButton(page, 'Ines, as before')
   assert.match(await text(page, `${ROOT} .answer`), /^Not quite: Her\. /)
   await eventually(

@@ -23,6 +23,7 @@ import {
   press,
   problem,
   READERS,
+  resize,
   serve,
   setSize,
   share,
@@ -244,8 +245,7 @@ async function pressAll(page) {
  * @param {string} when
  */
 async function assertFits(page, size, when) {
-  await setSize(page, size.width, size.height)
-  await page.evaluate(drawn)
+  await resize(page, size.width, size.height)
   const wide = await overflow(page)
   assert.ok(wide <= 0, `${wide} pixels too wide at ${size.width}, ${when}`)
   const sections = await page.$$eval('.section', (all) =>
@@ -552,8 +552,7 @@ describe('every section', { concurrency: 2 }, () => {
           await openAll(page)
           await assertFits(page, PHONE, 'with a default size of 24')
           await assertGrown(page, { text: 25.5, least: 13 * 1.125 })
-          await setSize(page, SLIDE.width, SLIDE.height)
-          await page.evaluate(drawn)
+          await resize(page, SLIDE.width, SLIDE.height)
           assert.ok((await overflow(page)) <= 0)
           await assertGrown(page, { text: 25.5, least: 19.5 })
           await page.close()

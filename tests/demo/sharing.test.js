@@ -295,7 +295,7 @@ const FILLED = [
     says: /^The training stopped: .+\. Try again$/,
     filled: /after [1-9]\d* of/,
   },
-  { id: 'scale-and-shift', files: [MODEL, WORKER], filled: /Ines over Her/ },
+  { id: 'scale-and-shift', files: [MODEL, WORKER], filled: /Score of Ines/ },
 ]
 
 for (const { id, files, filled, says = /^The model could not be loaded: .+\. Try again$/ } of FILLED)

@@ -17,7 +17,20 @@ import { LOOKS, PRESETS, why } from '../../build/demo/sections/worked-example/wo
 import { EPS, MAX_EPS } from '../../build/demo/example-slice.js'
 import { randomFrom } from '../../web/examples/stories/grammar.js'
 import { golden, unpack } from '../lib/support.js'
-import { click, drag, field, focus, get, hover, near, openLayer, overflow, parse, press } from './browser.js'
+import {
+  click,
+  drag,
+  field,
+  focus,
+  get,
+  hover,
+  near,
+  openLayer,
+  overflow,
+  parse,
+  press,
+  resize,
+} from './browser.js'
 import { test, text, type, useSite, WHOLE_SECTION } from './browser.js'
 
 const notebook = golden('notebook')
@@ -488,7 +501,7 @@ test('on a phone the explanation of a tapped number is on the screen, and no num
       assert.match(await said(page), new RegExp(`^${table === 'n' ? 'ŷ' : table}.* = `))
     }
   for (const width of [360, 1280]) {
-    await page.setViewport({ width, height: 740 })
+    await resize(page, width, 740)
     assert.ok((await overflow(page)) <= 0)
     const cut = await page.$$eval(`${ROOT} :is(td.cell, .formula)`, (all) =>
       all
@@ -517,7 +530,7 @@ test('presets, divisor, ε, scale and shift stand where they act, and are put ba
     assert.deepEqual(chosen, [name])
     assert.equal(await trust(page), 'You changed sample 1. Put back')
   }
-  await pressButton(page, 'n − 1')
+  await pressButton(page, 'divide by n − 1')
   await pressButton(page, 'Next →')
   await type(page, 'ε', '0.01')
   await pressButton(page, 'Next →')
