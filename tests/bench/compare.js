@@ -12,8 +12,7 @@
 /** @import { Operation, Task } from './operations.js' */
 /** @import { LoadOptions, PreparedOurs } from './ours.js' */
 
-import { execFileSync, fork } from 'node:child_process'
-import { once } from 'node:events'
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -23,6 +22,7 @@ import { median, quantile, takeTurns } from './measure.js'
 import { OPERATIONS, task, TOKENS } from './operations.js'
 import { nodeFor } from './node.js'
 import { BUILDS, leadBefore, open, OWN, prepareForward, prepareGradients, restAfter } from './ours.js'
+import { asProcess, inProcess } from './program.js'
 import { selects } from './select.js'
 import { digits, table } from './table.js'
 
@@ -61,11 +61,10 @@ const SLOWER = 0.97 // rows below are shown again at the end
  *   which one of the first two may be missing
  * @typedef {{ operation: string, tokens?: number, same?: boolean, times: Record<string, number[]> }} Measured
  *   times: seconds of a call, by package, of each turn
+ * @typedef {{ row?: Measured, note?: string }} Message
  * @typedef {Measured & LoadOptions} Row
  * @typedef {{ name: string, tokens: number, prepare: (gpt: Gpt) => PreparedOurs }} Job
  */
-
-const script = fileURLToPath(import.meta.url)
 
 /** @param {string} folder @returns {string} the URL of the module that exports load() */
 function moduleIn(folder) {
@@ -126,14 +125,19 @@ function jobsOf(operation, tokens, draw) {
   ]
 }
 
-/** In a process of its own: measures all rows but the first load. @param {Settings} settings */
-async function measure({ packages, build, threads, reverse, only, quick }) {
+/**
+ * In a process of its own: measures all rows but the first load.
+ *
+ * @param {Settings} settings
+ * @param {(message: Message) => void} report
+ */
+async function measure({ packages, build, threads, reverse, only, quick }, report) {
   const sides = Object.keys(packages)
   if (reverse) sides.reverse()
   const copies = []
   for (const side of sides) {
     const opened = await open({ build, threads }, packages[side])
-    if ('note' in opened) return { note: `${side}: ${opened.note}` }
+    if ('note' in opened) return report({ note: `${side}: ${opened.note}` })
     copies.push({ side, gpt: opened.gpt })
   }
   const [{ gpt }] = copies
@@ -153,10 +157,9 @@ async function measure({ packages, build, threads, reverse, only, quick }) {
       same: bits.old?.equals(bits.new),
       times: Object.fromEntries(sides.map((side, i) => [side, times[i]])),
     }
-    process.send?.({ row })
+    report({ row })
   }
   for (const { gpt } of copies) gpt.dispose()
-  return {}
 }
 
 /**
@@ -225,11 +228,8 @@ async function compare(settings, processes, report) {
   /** @type {Map<string, Measured>} */
   const found = new Map()
   for (let i = 0; i < processes; i++) {
-    const child = fork(script, [JSON.stringify({ ...settings, reverse: i % 2 === 1 })], {
-      env: inChild,
-      execPath: nodeFor(settings.build),
-    })
-    child.on('message', (/** @type {{ row?: Measured, note?: string }} */ { row, note }) => {
+    const task = { ...settings, reverse: i % 2 === 1 }
+    const gather = (/** @type {Message} */ { row, note }) => {
       if (note) console.log(`Left out, ${settings.build} with threads=${settings.threads}. ${note}`)
       if (!row) return
       const key = `${row.operation} ${row.tokens}`
@@ -237,18 +237,14 @@ async function compare(settings, processes, report) {
       for (const [side, times] of Object.entries(known?.times ?? {})) times.push(...row.times[side])
       if (!known) found.set(key, row)
       if (i === processes - 1) report(known ?? row)
-    })
-    const [code] = await once(child, 'exit')
-    if (code !== 0) process.exit(1) // The child has printed why.
+    }
+    await inProcess(new URL(import.meta.url), task, gather, nodeFor(settings.build))
     if (found.size === 0) break
   }
   if (!selects(settings.only, { operation: 'load(), first', threads: settings.threads })) return
   const row = await firstLoad(settings)
   if (row) report(row)
 }
-
-const CHILD = 'GPT_LAYERS_COMPARE'
-const inChild = { ...process.env, [CHILD]: '1' }
 
 /** @param {string[]} args */
 async function main(args) {
@@ -311,10 +307,5 @@ async function main(args) {
   if (values.json) writeFileSync(values.json, `${JSON.stringify(rows, null, 2)}\n`)
 }
 
-if (process.env[CHILD]) {
-  const message = await measure(JSON.parse(process.argv[2]))
-  await new Promise((resolve) => process.send?.(message, resolve)) // Afterwards all rows have been sent.
-  process.exit()
-} else {
-  await main(process.argv.slice(2))
-}
+if (process.send) await asProcess(measure)
+else await main(process.argv.slice(2))
