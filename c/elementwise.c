@@ -99,9 +99,10 @@ int gpt_where(float *y, const float *condition, const float *a, const float *b, 
     return GPT_OK;
 }
 
-GPT_INLINE v128_t square_root(v128_t x) { return wasm_f32x4_sqrt(x); }
-
-int gpt_sqrt(float *y, const float *x, size_t n) { return gpt_map(y, x, n, 0, 1, square_root); }
+int gpt_sqrt(float *y, const float *x, size_t n)
+{
+    GPT_MAP_KERNEL(y, n, 0, 1, y && x, 1, wasm_f32x4_sqrt(GPT_AT(x)));
+}
 
 /* e^x for every x. Outside of -105 ... 89 the result is 0 or infinity. 2^n is split into two factors, since n
  * goes from -151 to 128. */
@@ -113,7 +114,10 @@ GPT_INLINE v128_t exp_everywhere(v128_t x)
     return wasm_f32x4_mul(wasm_f32x4_mul(e, gpt_power_of_2(half)), gpt_power_of_2(wasm_i32x4_sub(n, half)));
 }
 
-int gpt_exp(float *y, const float *x, size_t n) { return gpt_map(y, x, n, 0, 1, exp_everywhere); }
+int gpt_exp(float *y, const float *x, size_t n)
+{
+    GPT_MAP_KERNEL(y, n, 0, 1, y && x, 1, exp_everywhere(GPT_AT(x)));
+}
 
 /* 1 + e^-x */
 GPT_INLINE v128_t one_plus_exp(v128_t x)
@@ -277,13 +281,8 @@ GPT_GRADIENT(gpt_abs_backward, abs_gradient)
 
 int gpt_clamp(float *y, const float *x, size_t n, float low, float high, size_t part, size_t parts)
 {
-    const int status = gpt_check(y && x, gpt_fits(n, 1), part < parts);
-    if (status) return status;
-    size_t first;
-    const size_t end = gpt_share(n, 4, part, parts, &first);
     const v128_t least = wasm_f32x4_splat(low), most = wasm_f32x4_splat(high);
-    GPT_MAP(y, first, end, wasm_f32x4_min(wasm_f32x4_max(GPT_AT(x), least), most));
-    return GPT_OK;
+    GPT_MAP_KERNEL(y, n, part, parts, y && x, 1, wasm_f32x4_min(wasm_f32x4_max(GPT_AT(x), least), most));
 }
 
 GPT_INLINE v128_t clamp_gradient(v128_t dy, v128_t x, v128_t least, v128_t most)
@@ -294,11 +293,6 @@ GPT_INLINE v128_t clamp_gradient(v128_t dy, v128_t x, v128_t least, v128_t most)
 int gpt_clamp_backward(float *dx, const float *dy, const float *x, size_t n, float low, float high,
                        size_t part, size_t parts)
 {
-    const int status = gpt_check(dx && dy && x, gpt_fits(n, 1), part < parts);
-    if (status) return status;
-    size_t first;
-    const size_t end = gpt_share(n, 4, part, parts, &first);
     const v128_t least = wasm_f32x4_splat(low), most = wasm_f32x4_splat(high);
-    GPT_MAP(dx, first, end, clamp_gradient(GPT_AT(dy), GPT_AT(x), least, most));
-    return GPT_OK;
+    GPT_MAP_KERNEL(dx, n, part, parts, dx && dy && x, 1, clamp_gradient(GPT_AT(dy), GPT_AT(x), least, most));
 }

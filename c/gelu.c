@@ -9,11 +9,7 @@
 #include "map.h"
 #include "reference.h"
 
-static int check(int has_pointers, size_t n, int approximate, size_t part, size_t parts)
-{
-    const int is_kind = approximate == GPT_GELU_TANH || approximate == GPT_GELU_ERF;
-    return gpt_check(has_pointers, gpt_fits(n, 1), is_kind && part < parts);
-}
+static int is_kind(int approximate) { return approximate == GPT_GELU_TANH || approximate == GPT_GELU_ERF; }
 
 double gpt_gelu_exact(double x, int approximate)
 {
@@ -134,7 +130,7 @@ GPT_INLINE void gelu_all(gelu_form *form, float *y, const float *x, size_t n, co
 
 int gpt_gelu_forward(float *y, const float *x, size_t n, int approximate, size_t part, size_t parts)
 {
-    const int status = check(y && x, n, approximate, part, parts);
+    const int status = gpt_check(y && x, gpt_fits(n, 1), is_kind(approximate) && part < parts);
     if (status) return status;
     size_t first;
     const size_t end = gpt_share(n, 4, part, parts, &first);
@@ -211,10 +207,6 @@ GPT_INLINE v128_t gradient(v128_t dy, v128_t x, int approximate)
 int gpt_gelu_backward(float *dx, const float *dy, const float *x, size_t n, int approximate, size_t part,
                       size_t parts)
 {
-    const int status = check(dx && dy && x, n, approximate, part, parts);
-    if (status) return status;
-    size_t first;
-    const size_t end = gpt_share(n, 4, part, parts, &first);
-    GPT_MAP(dx, first, end, gradient(GPT_AT(dy), GPT_AT(x), approximate));
-    return GPT_OK;
+    GPT_MAP_KERNEL(dx, n, part, parts, dx && dy && x, is_kind(approximate),
+                   gradient(GPT_AT(dy), GPT_AT(x), approximate));
 }

@@ -39,39 +39,28 @@ GPT_INLINE void gpt_store(float *p, v128_t v, size_t n)
     } while (0)
 #define GPT_AT(x) (gpt_is_whole ? wasm_v128_load((x) + gpt_i) : gpt_load_tail((x) + gpt_i, gpt_n))
 
-/* A whole kernel: y[i] = f(x[i]) for this part of n elements. f is inlined. */
-GPT_INLINE int gpt_map(float *y, const float *x, size_t n, size_t part, size_t parts, v128_t (*f)(v128_t x))
-{
-    const int status = gpt_check(y && x, gpt_fits(n, 1), part < parts);
-    if (status) return status;
-    size_t first;
-    const size_t end = gpt_share(n, 4, part, parts, &first);
-    GPT_MAP(y, first, end, f(GPT_AT(x)));
-    return GPT_OK;
-}
-
-/* The same for y[i] = f(a[i], b[i]). */
-GPT_INLINE int gpt_map2(float *y, const float *a, const float *b, size_t n, size_t part, size_t parts,
-                        v128_t (*f)(v128_t a, v128_t b))
-{
-    const int status = gpt_check(y && a && b, gpt_fits(n, 1), part < parts);
-    if (status) return status;
-    size_t first;
-    const size_t end = gpt_share(n, 4, part, parts, &first);
-    GPT_MAP(y, first, end, f(GPT_AT(a), GPT_AT(b)));
-    return GPT_OK;
-}
+/* The body of an elementwise kernel: its checks, then y[i] = value for this part of n elements. It returns the
+ * status. `is_valid`: whether the scalars are in range. */
+#define GPT_MAP_KERNEL(y, n, part, parts, has_pointers, is_valid, value)                                     \
+    do {                                                                                                     \
+        const int gpt_status = gpt_check(has_pointers, gpt_fits(n, 1), (is_valid) && (part) < (parts));      \
+        if (gpt_status) return gpt_status;                                                                   \
+        size_t gpt_first;                                                                                    \
+        const size_t gpt_last = gpt_share(n, 4, part, parts, &gpt_first);                                    \
+        GPT_MAP(y, gpt_first, gpt_last, value);                                                              \
+        return GPT_OK;                                                                                       \
+    } while (0)
 
 /* Defines a function of gpt_layers.h: y = f(x), or dx = f(dy, x). */
 #define GPT_UNARY(function, f)                                                                               \
     int function(float *y, const float *x, size_t n, size_t part, size_t parts)                              \
     {                                                                                                        \
-        return gpt_map(y, x, n, part, parts, f);                                                             \
+        GPT_MAP_KERNEL(y, n, part, parts, (y) && (x), 1, f(GPT_AT(x)));                                      \
     }
 #define GPT_GRADIENT(function, f)                                                                            \
     int function(float *dx, const float *dy, const float *x, size_t n, size_t part, size_t parts)            \
     {                                                                                                        \
-        return gpt_map2(dx, dy, x, n, part, parts, f);                                                       \
+        GPT_MAP_KERNEL(dx, n, part, parts, (dx) && (dy) && (x), 1, f(GPT_AT(dy), GPT_AT(x)));                \
     }
 
 #endif

@@ -36,11 +36,7 @@ int gpt_mse_forward(float *loss, const float *x, const float *target, size_t row
 int gpt_mse_backward(float *dx, const float *x, const float *target, size_t n, float scale, size_t part,
                      size_t parts)
 {
-    const int status = gpt_check(dx && x && target, gpt_fits(n, 1), part < parts);
-    if (status) return status;
     const v128_t scale4 = wasm_f32x4_splat(scale);
-    size_t first;
-    const size_t end = gpt_share(n, 4, part, parts, &first);
-    GPT_MAP(dx, first, end, wasm_f32x4_mul(wasm_f32x4_sub(GPT_AT(x), GPT_AT(target)), scale4));
-    return GPT_OK;
+    GPT_MAP_KERNEL(dx, n, part, parts, dx && x && target, 1,
+                   wasm_f32x4_mul(wasm_f32x4_sub(GPT_AT(x), GPT_AT(target)), scale4));
 }
