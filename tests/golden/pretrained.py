@@ -6,7 +6,6 @@ and not small, so that a matrix that is not turned, or parts in the wrong order,
 
     ids       the token ids of all logits
     models    files, the config to pass with them (null: the file says enough), the logits
-    prefixes  what may stand before every name of hf.safetensors
     tensors   torch.save's files that are no model: what stands in them, flattened with dots
     harmless  files with objects that are not read, deflated, and the tensors in them
     refused   broken and hostile files, deflated, and words of the message
@@ -911,20 +910,9 @@ def cases():
     for write in (gpt2_files, nanogpt_files, named_files, book_files, dtype_files, view_files, layout_files):
         write(files)
     tensors = tensor_cases(files)
-    prefixes = [
-        "transformer.",
-        "_orig_mod.",
-        "module.",
-        "model.",
-        "base_model.model.",
-        "_orig_mod.transformer.",
-        "_orig_mod.module.transformer.",
-        "model.transformer.",
-    ]
     return {
         "ids": IDS,
         "models": files.models,
-        "prefixes": {"file": "hf.safetensors", "prefixes": prefixes},
         "tensors": tensors,
         "harmless": harmless(),
         "refused": refused(),

@@ -1,249 +1,148 @@
-"""Writes printing.json: tensors and PyTorch's repr() of them, the expected output of web/lib/tensor/print.ts.
+"""Writes printing.json: tensors, options of toString, and PyTorch's repr() of the tensor with these options.
 
-cases() returns a list of
-    name       what the case shows
-    shape      [] is a 0-d tensor
-    values     float32 values, row-major, with "nan", "inf", "-inf" and "-0" for values that JSON lacks; or
-               {"arange": n, "scale": s, "offset": o, "set": [[index, value], ...]}: value i is i * s + o in
-               double, rounded to float32, and "set" then replaces single values
-    sciMode    true, false or null (automatic), as torch.set_printoptions(sci_mode=...)
-    precision  as torch.set_printoptions(precision=...)
-    expected   repr(tensor)
+A row has a name, values, and options. Drawn values are randn of a shape after manual_seed(1), times a factor.
 """
 
 import math
-import random
-import struct
 
 import torch
+
+from common import pack
 
 NAN, INF = math.nan, math.inf
 TINY = 2.0**-149  # the smallest denormal
 HUGE = (2 - 2.0**-23) * 2.0**127  # the largest float32
-JSON_CANNOT_SAY = {"nan": NAN, "inf": INF, "-inf": -INF, "-0": -0.0}
+ODD = (1, 3, 5, 7, 9, 11, 13, 15)
+ON, OFF = {"sciMode": True}, {"sciMode": False}
+ROWS = [
+    ("fractions have four decimals", [[0.226, 0.347], [0.2133, 0.2394]]),
+    ("integers have a bare point", [1, 2, 300]),
+    ("one fraction gives every value four decimals", [1, 2, 0.5, 40]),
+    ("a negative integer widens the columns", [[-1, 2], [30, 4]]),
+    ("a negative fraction widens the columns", [-1.5, 2, 30.25]),
+    ("a 0-d integer stands without brackets", 3),
+    ("a 0-d tiny value is in scientific notation", 1e-7),
+    ("zeros are integers", [[0, 0, 0], [0, 0, 0]]),
+    ("a negative zero keeps its sign", [0, -0.0, 1, -1]),
+    ("zeros alone give no column width, so -0. is wider", [[0, -0.0], [-0.0, 0]]),
+    ("a small negative rounds to -0.0000", [-0.0001, 0.0001], OFF),
+    # the notation that is chosen
+    ("integers 1000 apart in magnitude stay fixed", [1, 1000]),
+    ("integers more than 1000 apart turn scientific", [1, 1001]),
+    ("fractions 1000 apart stay fixed", [0.5, 500]),
+    ("fractions more than 1000 apart turn scientific", [0.5, -501, 2]),
+    ("zero does not count as the smallest", [0, 0.5, 400]),
+    ("an integer of 1e8 stays fixed", [1e8]),
+    ("an integer above 1e8 turns scientific", [1e8 + 8, 2e8]),
+    ("the float32 nearest to 1e-4 is below it: scientific", [1e-4]),
+    ("the next float32 is above 1e-4: fixed", [torch.tensor(1e-4).item() + 2.0**-37]),
+    ("exponents have at least two digits", [1e-8, 1e-5, 1e-2]),
+    ("the largest and smallest float32", [HUGE, -HUGE, TINY, -TINY]),
+    ("zeros in scientific notation", [0, -0.0, 1e-6, 1]),
+    # NaN and infinities
+    ("nan and inf do not change the notation", [NAN, 1, -INF, 1000]),
+    ("nan beside integers is wider than the column, and inf has no point", [[NAN, 1], [-INF, 2]]),
+    ("nan and inf beside fractions are padded", [[NAN, 0.5, INF], [-INF, -0.25, 100.125]]),
+    ("nan and inf alone", [NAN, INF, -INF]),
+    ("nan and inf in scientific notation", [NAN, 1e-9, INF, -INF]),
+    # the notation that is forced
+    ("scientific forced on fractions is wider than the column", [0.5, -0.25, 40], ON),
+    ("scientific forced on integers", [[1, -2], [3, 0]], ON),
+    ("fixed forced on tiny values keeps their wide columns", [1e-6, -2e-5], OFF),
+    ("fixed forced on a wide range", [1e-6, 1, 1e6], OFF),
+    ("fixed forced on large integers prints every digit", [1e20, 1e21, 1e22], OFF),
+    ("fixed forced on large and small prints every digit", [HUGE, 0.5], OFF),
+    ("zeros ignore forced scientific notation", [0, -0.0, 0], ON),
+    ("nan and inf alone ignore it", [NAN, INF, -INF], ON),
+    ("nan beside forced scientific notation", [NAN, 1, INF], ON),
+    ("forced scientific wraps by the automatic width", [i + 0.5 for i in range(16)], ON),
+    ("forced fixed wraps by the automatic width", [1e-6 * (i + 1) for i in range(10)], OFF),
+    # the precision
+    *(
+        (f"{precision} decimals, {options}", [0.5, 1.5, 2.5, -3.14159274], {"precision": precision, **options})
+        for precision in (0, 1, 6, 20)
+        for options in ({}, ON)
+    ),
+    ("precision does not touch integers", [1, -2, 3], {"precision": 8}),
+    ("no decimals in automatic scientific notation", [2.5e-5, 95, 1e8, -1e-8], {"precision": 0}),
+    ("one decimal of large values", [1e22, 0.5], {"precision": 1, **OFF}),
+    ("no decimals of large values", [1e22, 0.5], {"precision": 0, **OFF}),
+    # rounding
+    ("a tie goes to the even fourth decimal", [i / 32 for i in ODD]),
+    ("a tie goes to the even integer without decimals", [i / 2 for i in ODD], {"precision": 0}),
+    ("a negative tie goes to the even decimal", [-i / 32 - 1 for i in ODD]),
+    ("a tie of the mantissa goes to even", [1 + i / 32 for i in ODD], ON),
+    ("a tie of a large mantissa goes to even", [1000050, 1000150, 999985, 999995], ON),
+    ("a tie of a small mantissa goes to even", [2.0**-8, 3 * 2.0**-7, 5 * 2.0**-7, 7 * 2.0**-7], ON),
+    ("a tie of a one-digit mantissa", [15, 25, 85, 95, 9.5, 8.5], {"precision": 0, **ON}),
+    (
+        "a tie is decided by the mantissa, not the exponent",
+        [369.7734375, 400.0234375, 400.0078125],
+        {"precision": 8, **ON},
+    ),
+    ("a value near a tie is not a tie", [0.03125 + 2.0**-28, 0.03125 - 2.0**-29, 0.09375 + 2.0**-27]),
+    ("a value near a tie of a one-digit mantissa", [250, 254, 246, 350], {"precision": 0, **ON}),
+    ("rounding up may add a digit", [9.99996, 99.99996]),
+    ("rounding up may raise the exponent", [9.99996, 99999.6], ON),
+    # shapes
+    ("three axes have a blank line between blocks", torch.arange(8).reshape(2, 2, 2) / 8),
+    ("four axes have two blank lines between blocks", torch.arange(8).reshape(2, 2, 1, 2) - 4),
+    ("a column", [[0.1], [0.2], [0.3], [0.4]]),
+    ("a long row wraps before column 80", torch.arange(25) / 16),
+    ("a long row of integers wraps", torch.arange(40)),
+    ("long rows wrap under their own bracket", torch.arange(-12, 12).reshape(2, 12) * 0.3),
+    ("long rows of a block wrap", torch.arange(-9, 9).reshape(2, 1, 9) * 1e-5),
+    ("nine axes", torch.arange(8).reshape(1, 2, 1, 1, 2, 1, 1, 1, 2) * 1.5),
+    ("empty", []),
+    ("empty rows say their size", torch.zeros(0, 5)),
+    ("empty columns say their size", torch.zeros(3, 0)),
+    ("a long size stays on the line", torch.zeros([0] + [1] * 18 + [100])),
+    ("a longer size goes to the next line", torch.zeros([0] + [1] * 18 + [1000])),
+    # more than 1000 elements
+    ("1000 elements are printed in full", torch.arange(1000)),
+    ("1001 elements are summarized", torch.arange(1001)),
+    ("elided values do not affect the format", [2.0, 2, 2] + [0.5, 1e30, NAN] * 400 + [2, 2, 2]),
+    ("nan and inf at the edges of a summary", [NAN, -INF] + [1.0] * 1000 + [-0.0]),
+]
+DRAWN = [
+    ("1001 elements in 7 rows", [7, 143], 1),
+    ("1001 elements in 7 columns", [143, 7], 1),
+    ("six rows are all shown", [6, 200], 10),
+    ("six columns are all shown", [200, 6], 10),
+    ("one row", [1, 1200], 0.1),
+    ("one column", [1200, 1], 0.1),
+    ("three axes summarized", [8, 9, 20], 100),
+    ("three axes with short ones", [4, 60, 5], 1),
+    ("four axes summarized", [7, 2, 10, 8], 1),
+    ("fixed notation forced on a summary", [10, 1000], 1e-3, OFF),
+    ("precision in a summary", [2000], 0.3, {"precision": 1}),
+    ("wide values wrap in a summary", [30, 50], 0.1, {"precision": 9, **ON}),
+    ("values wider than a line stand one per line", [1] * 63 + [3], 10000),
+    *((f"normal times {10.0**power}", [2, 3, 4], 10.0**power) for power in range(-6, 7, 2)),
+    *(
+        (f"normal in blocks, {options}", [2, 1, 2, 3], 1e4, options)
+        for options in ({"precision": 2}, {"precision": 7, **ON}, OFF)
+    ),
+]
 
 
-def float32(x):
-    return struct.unpack("<f", struct.pack("<f", x))[0]
-
-
-def to_json(x):
-    if x == 0:
-        return "-0" if math.copysign(1, x) < 0 else 0
-    return x if math.isfinite(x) else str(x)
-
-
-def arange(shape, scale=1.0, offset=0.0, replaced=()):
-    pairs = [list(pair) for pair in replaced]
-    return {"arange": math.prod(shape), "scale": scale, "offset": offset, "set": pairs}
-
-
-def expand(values):
-    """The float32 values of a list or of a recipe, as tests/lib/print.test.js expands them."""
-    if isinstance(values, list):
-        return [float32(JSON_CANNOT_SAY.get(x, x)) for x in values]
-    result = [float32(i * values["scale"] + values["offset"]) for i in range(values["arange"])]
-    for index, value in values["set"]:
-        result[index] = float32(JSON_CANNOT_SAY.get(value, value))
-    return result
-
-
-def case(name, shape, values, sci_mode=None, precision=4):
-    if not isinstance(values, dict):
-        values = [to_json(float32(x)) for x in values]
-    tensor = torch.tensor(expand(values), dtype=torch.float32).reshape(shape)
+def printed(tensor, sciMode=None, precision=4):
     try:
-        torch.set_printoptions(sci_mode=sci_mode, precision=precision)
-        expected = repr(tensor)
+        torch.set_printoptions(sci_mode=sciMode, precision=precision)
+        return repr(tensor)
     finally:
-        torch.set_printoptions(profile="default")
-    return {
-        "name": name,
-        "shape": shape,
-        "values": values,
-        "sciMode": sci_mode,
-        "precision": precision,
-        "expected": expected,
-    }
-
-
-def fractions_and_integers():
-    yield case("fractions have four decimals", [2, 2], [0.226, 0.347, 0.2133, 0.2394])
-    yield case("one fraction gives every value four decimals", [4], [1, 2, 0.5, 40])
-    yield case("integers have a bare point", [3], [1, 2, 300])
-    yield case("a negative integer widens the columns", [2, 2], [-1, 2, 30, 4])
-    yield case("a negative fraction widens the columns", [3], [-1.5, 2, 30.25])
-    yield case("a 0-d integer stands without brackets", [], [3])
-    yield case("a 0-d fraction stands without brackets", [], [-0.123456])
-    yield case("a 0-d tiny value is in scientific notation", [], [1e-7])
-    yield case("a 0-d nan", [], [NAN])
-    yield case("a 0-d negative zero", [], [-0.0])
-    yield case("one element", [1], [0.1])
-    yield case("zeros are integers", [2, 3], [0] * 6)
-    yield case("a negative zero keeps its sign", [4], [0, -0.0, 1, -1])
-    yield case("zeros alone give no column width, so -0. is wider", [2, 2], [0, -0.0, -0.0, 0])
-    yield case("a negative zero among fractions", [3], [-0.0, 0.25, 1])
-    yield case("a small negative rounds to -0.0000", [2], [-0.0001, 0.0001], sci_mode=False)
-
-
-def notation_chosen():
-    yield case("integers 1000 apart in magnitude stay fixed", [2], [1, 1000])
-    yield case("integers more than 1000 apart turn scientific", [2], [1, 1001])
-    yield case("fractions 1000 apart stay fixed", [2], [0.5, 500])
-    yield case("fractions more than 1000 apart turn scientific", [3], [0.5, -501, 2])
-    yield case("zero does not count as the smallest", [3], [0, 0.5, 400])
-    yield case("an integer of 1e8 stays fixed", [1], [1e8])
-    yield case("an integer above 1e8 turns scientific", [2], [1e8 + 8, 2e8])
-    yield case("the float32 nearest to 1e-4 is below it: scientific", [1], [1e-4])
-    yield case("the next float32 is above 1e-4: fixed", [1], [float32(1e-4) + 2.0**-37])
-    yield case("nan and inf do not change the notation", [4], [NAN, 1, -INF, 1000])
-    yield case("exponents have at least two digits", [3], [1e-8, 1e-5, 1e-2])
-    yield case("the largest and smallest float32", [4], [HUGE, -HUGE, TINY, -TINY])
-    yield case("denormals", [4], [TINY, 3 * TINY, 2.0**-127, -(2.0**-130)])
-    yield case("zeros in scientific notation", [4], [0, -0.0, 1e-6, 1])
-
-
-def not_finite():
-    yield case("nan beside integers is wider than the column", [3], [1, NAN, 2])
-    yield case("inf beside integers has no point", [2, 2], [INF, 100, -INF, -100])
-    yield case("nan and inf beside fractions are padded", [2, 3], [NAN, 0.5, INF, -INF, -0.25, 100.125])
-    yield case("nan alone", [3], [NAN, NAN, NAN])
-    yield case("inf alone", [2, 2], [INF, -INF, INF, INF])
-    yield case("nan and inf in scientific notation", [4], [NAN, 1e-9, INF, -INF])
-    scores = [0.2899, -INF, -INF, 0.4656, 0.1723, -INF, 0.4594, 0.1703, 0.1731]
-    yield case("masked attention scores", [3, 3], scores)
-
-
-def notation_forced():
-    yield case(
-        "scientific forced on fractions is wider than the column", [3], [0.5, -0.25, 40], sci_mode=True
-    )
-    yield case("scientific forced on integers", [2, 2], [1, -2, 3, 0], sci_mode=True)
-    yield case("fixed forced on tiny values keeps their wide columns", [2], [1e-6, -2e-5], sci_mode=False)
-    yield case("fixed forced on a wide range", [3], [1e-6, 1, 1e6], sci_mode=False)
-    yield case("fixed forced on large integers prints every digit", [3], [1e20, 1e21, 1e22], sci_mode=False)
-    yield case("fixed forced on large and small prints every digit", [2], [HUGE, 0.5], sci_mode=False)
-    yield case("fixed forced on integers far apart", [3], [1, 5000, -100000], sci_mode=False)
-    yield case("zeros ignore forced scientific notation", [3], [0, -0.0, 0], sci_mode=True)
-    yield case("nan and inf ignore forced scientific notation", [3], [NAN, INF, -INF], sci_mode=True)
-    yield case("nan beside forced scientific notation", [3], [NAN, 1, INF], sci_mode=True)
-    halves = [i + 0.5 for i in range(16)]
-    yield case("forced scientific wraps by the automatic width", [16], halves, sci_mode=True)
-    tiny = [1e-6 * (i + 1) for i in range(10)]
-    yield case("forced fixed wraps by the automatic width", [10], tiny, sci_mode=False)
-
-
-def precisions():
-    values = [0.5, 1.5, 2.5, -3.14159274]
-    for precision in (0, 1, 2, 6, 10, 20):
-        yield case(f"{precision} decimals", [4], values, precision=precision)
-        name = f"{precision} decimals in scientific notation"
-        yield case(name, [4], values, sci_mode=True, precision=precision)
-    yield case("precision does not touch integers", [3], [1, -2, 3], precision=8)
-    yield case("no decimals in automatic scientific notation", [4], [2.5e-5, 95, 1e8, -1e-8], precision=0)
-    yield case("one decimal of large values", [2], [1e22, 0.5], sci_mode=False, precision=1)
-    yield case("no decimals of large values", [2], [1e22, 0.5], sci_mode=False, precision=0)
-
-
-def ties():
-    odd = [1, 3, 5, 7, 9, 11, 13, 15]
-    yield case("a tie goes to the even fourth decimal", [8], [i / 32 for i in odd])
-    yield case("a tie goes to the even decimal at two", [8], [i / 8 for i in odd], precision=2)
-    yield case("a tie goes to the even integer without decimals", [8], [i / 2 for i in odd], precision=0)
-    yield case("a negative tie goes to the even decimal", [8], [-i / 32 - 1 for i in odd])
-    yield case("a tie of the mantissa goes to even", [8], [1 + i / 32 for i in odd], sci_mode=True)
-    large = [1000050, 1000150, 999985, 999995]
-    yield case("a tie of a large mantissa goes to even", [4], large, sci_mode=True)
-    small = [2.0**-8, 3 * 2.0**-7, 5 * 2.0**-7, 7 * 2.0**-7]
-    yield case("a tie of a small mantissa goes to even", [4], small, sci_mode=True)
-    yield case("a tie of a one-digit mantissa", [6], [15, 25, 85, 95, 9.5, 8.5], sci_mode=True, precision=0)
-    even_power = [369.7734375, 400.0234375, 400.0078125]
-    yield case(
-        "a tie is decided by the mantissa, not the exponent", [3], even_power, sci_mode=True, precision=8
-    )
-    near = [0.03125 + 2.0**-28, 0.03125 - 2.0**-29, 0.09375 + 2.0**-27, 0.09375 - 2.0**-27]
-    yield case("a value near a tie is not a tie", [4], near)
-    yield case(
-        "a value near a tie of a one-digit mantissa", [4], [250, 254, 246, 350], sci_mode=True, precision=0
-    )
-    yield case("rounding up may add a digit", [2], [9.99996, 99.99996])
-    yield case("rounding up may raise the exponent", [2], [9.99996, 99999.6], sci_mode=True)
-
-
-def shapes():
-    yield case("three axes have a blank line between blocks", [2, 2, 2], [i / 8 for i in range(8)])
-    yield case("four axes have two blank lines between blocks", [2, 2, 1, 2], [i - 4 for i in range(8)])
-    yield case("axes of one", [1, 1, 1, 1], [0.5])
-    yield case("a column", [4, 1], [0.1, 0.2, 0.3, 0.4])
-    yield case("a long row wraps before column 80", [25], [i / 16 for i in range(25)])
-    yield case("a long row of integers wraps", [40], list(range(40)))
-    yield case("long rows wrap under their own bracket", [2, 12], [(i - 12) * 0.3 for i in range(24)])
-    yield case("long rows of a block wrap", [2, 1, 9], [(i - 9) * 1e-5 for i in range(18)])
-    yield case("values wider than a line stand one per line", [3], [0.1, 0.2, 0.3], precision=80)
-    yield case("nine axes", [1, 2, 1, 1, 2, 1, 1, 1, 2], [i * 1.5 for i in range(8)])
-
-
-def empties():
-    yield case("empty", [0], [])
-    yield case("empty rows say their size", [0, 5], [])
-    yield case("empty columns say their size", [3, 0], [])
-    yield case("empty blocks say their size", [2, 0, 4], [], sci_mode=True)
-    yield case("a long size stays on the line", [0] + [10] * 14 + [1], [])
-    yield case("a longer size goes to the next line", [0] + [10] * 15, [])
-
-
-def summaries():
-    def summary(name, shape, scale=0.125, offset=0.0, replaced=(), **options):
-        return case(name, shape, arange(shape, scale, offset, replaced), **options)
-
-    yield summary("1000 elements are printed in full", [1000], 1.0)
-    yield summary("1001 elements are summarized", [1001], 1.0)
-    yield summary("1001 elements in 7 rows", [7, 143])
-    yield summary("1001 elements in 7 columns", [143, 7])
-    yield summary("six rows are all shown", [6, 200], -0.25)
-    yield summary("six columns are all shown", [200, 6], -0.25, 3.0)
-    yield summary("one row", [1, 1200], 0.001, 1.0)
-    yield summary("one column", [1200, 1], 1.0, -600.0)
-    yield summary("three axes summarized", [8, 9, 20], 0.1)
-    yield summary("three axes with short ones", [4, 60, 5], 0.1, -20.0)
-    yield summary("four axes summarized", [7, 2, 10, 8], 0.5)
-    yield summary("scientific notation summarized", [10, 1000], 0.01, 0.001)
-    yield summary("fixed notation forced on a summary", [10, 1000], 0.01, 0.001, sci_mode=False)
-    yield summary("precision in a summary", [2000], 0.3, precision=1)
-    hidden = [(3, 0.5), (700, 1e30), (1496, "nan")]
-    yield summary("elided values do not affect the format", [1500], 0.0, 2.0, hidden)
-    edges = [(0, "nan"), (1, "-inf"), (1999, "-0")]
-    yield summary("nan and inf at the edges of a summary", [2000], 0.0, 1.0, edges)
-    yield summary("wide values wrap in a summary", [30, 50], 0.1, precision=9, sci_mode=True)
-
-
-def random_ones():
-    rng = random.Random(20240607)
-    for magnitude in (1e-6, 1e-4, 1e-2, 1.0, 1e2, 1e4, 1e6):
-        for shape in ([3, 4], [2, 2, 3]):
-            values = [rng.gauss(0, 1) * magnitude for _ in range(math.prod(shape))]
-            yield case(f"normal times {magnitude:g}, shape {shape}", shape, values)
-    for shape in ([], [9], [3, 5], [2, 3, 3], [2, 1, 2, 3]):
-        for sci_mode in (None, True, False):
-            values = [rng.choice((-1, 1)) * 10 ** rng.uniform(-6, 6) for _ in range(math.prod(shape))]
-            name = f"magnitudes 1e-6 to 1e6, shape {shape}, sciMode {sci_mode}"
-            yield case(name, shape, values, sci_mode=sci_mode, precision=rng.choice((2, 4, 7)))
+        torch.set_printoptions(profile="default", sci_mode=None)
 
 
 def cases():
-    groups = (
-        fractions_and_integers,
-        notation_chosen,
-        not_finite,
-        notation_forced,
-        precisions,
-        ties,
-        shapes,
-        empties,
-        summaries,
-        random_ones,
-    )
-    result = [one for group in groups for one in group()]
-    names = [one["name"] for one in result]
-    assert len(set(names)) == len(names), "two cases have the same name"
-    return result
+    found = []
+    for name, values, *options in ROWS:
+        tensor = torch.as_tensor(values).float()
+        found.append((name, tensor, pack(tensor), *options))
+    for name, shape, factor, *options in DRAWN:
+        torch.manual_seed(1)
+        found.append((name, torch.randn(shape) * factor, {"shape": shape, "factor": factor}, *options))
+    return [
+        {"name": name, **values, "options": dict(*options), "expected": printed(tensor, **dict(*options))}
+        for name, tensor, values, *options in found
+    ]
