@@ -6,9 +6,8 @@ import App from './App.svelte'
 import { messageOf } from './errors.ts'
 import { loadPackage } from './load.ts'
 import { Page } from './page.svelte.ts'
-import { rowsOf } from './rows.svelte.ts'
+import { exampleOf } from './example.svelte.ts'
 import { sections } from './sections/index.ts'
-import { slices } from './sections/slices.ts'
 import { allDone } from './turns.ts'
 import 'fonts.css'
 import './base.css'
@@ -26,13 +25,13 @@ async function start(app: HTMLElement) {
   await loadPackage()
   await nextTask()
   const query = new URLSearchParams(location.search)
-  const page = new Page(slices, sections, query)
+  const page = new Page(query)
   const embed = query.get('embed')
   if (embed !== null && !sections.some(({ id }) => id === embed)) {
     const missing = `There is no section “${embed}” to embed; this is the whole page.`
     page.problem = [missing, page.problem].filter(Boolean).join(' ')
   }
-  void rowsOf(page).normalized // half of the work of the first figure
+  void exampleOf(page).normalized // half of the work of the first figure
   await nextTask()
   // The app replaces the still opening, which looks the same. Its figures begin with the still one's width: a
   // figure that has another width is drawn twice.

@@ -3,7 +3,8 @@
 
 import { flushSync } from 'svelte'
 import type { Slice } from './fields.ts'
-import type { SectionId, SliceId, States } from './sections/slices.ts'
+import { sections } from './sections/index.ts'
+import { slices, type SectionId, type SliceId, type States } from './sections/slices.ts'
 
 const MOST_STEPS = 1000 // to undo
 
@@ -13,8 +14,7 @@ const APPEARANCE: Record<string, string[]> = { theme: ['light', 'dark'], size: [
 /** What a section's component gets. */
 export type SectionProps<Id extends SectionId> = { page: Page; id: Id }
 
-/** What the page has to know of a section: the slices that it shows; by default its own. */
-type Shown = { id: SectionId; state?: readonly SliceId[] }
+const ALL = Object.entries(slices) as [SliceId, Slice<unknown>][]
 
 export class Page {
   /** The slices of the state: the sections' by their ids, and those that several sections share. */
@@ -26,21 +26,13 @@ export class Page {
   /** How the page looks, as the address said: theme, size, and what an embedded section shows. */
   appearance: Readonly<Record<string, string>> = {}
 
-  #slices: [SliceId, Slice<unknown>][]
-  #sections: readonly Shown[]
   #past: readonly Readonly<States>[] = $state.raw([])
   #future: readonly Readonly<States>[] = $state.raw([])
   /** Whether the next edit continues the current step of the history. */
   #stepIsOpen = false
 
   /** @param query the address's, which sets the initial state */
-  constructor(
-    slices: Readonly<Record<SliceId, Slice<unknown>>>,
-    sections: readonly Shown[],
-    query: URLSearchParams,
-  ) {
-    this.#slices = Object.entries(slices) as [SliceId, Slice<unknown>][]
-    this.#sections = sections
+  constructor(query: URLSearchParams) {
     this.#read(query)
   }
 
@@ -83,9 +75,9 @@ export class Page {
 
   /** Sets the state that a section shows back, except what it shows. */
   reset(id: SectionId) {
-    const defaults = Object.fromEntries(this.#slices.map(([id, slice]) => [id, slice.defaults()]))
+    const defaults = Object.fromEntries(ALL.map(([id, slice]) => [id, slice.defaults()]))
     const state = this.#keepViews(defaults as States)
-    for (const part of this.#partsOf(id)) this.edit(part, state[part])
+    for (const part of partsOf(id)) this.edit(part, state[part])
   }
 
   /** Ends the current step of the history: the next edit begins another. */
@@ -115,11 +107,6 @@ export class Page {
     })
   }
 
-  /** @param id of a section @returns the slices of the state that it shows */
-  #partsOf(id: string): readonly SliceId[] {
-    return this.#sections.find((section) => section.id === id)?.state ?? [id as SliceId]
-  }
-
   /** The state as a query: only what differs from the defaults. @returns '' or '?...' */
   get query(): string {
     return this.queryFor()
@@ -132,8 +119,8 @@ export class Page {
       ...(embed ? { embed, ...(show ? { show } : {}) } : {}),
       ...appearance,
     })
-    for (const [id, slice] of this.#slices) {
-      if (embed && !this.#partsOf(embed).includes(id)) continue
+    for (const [id, slice] of ALL) {
+      if (embed && !partsOf(embed).includes(id)) continue
       for (const [name, text] of Object.entries(slice.toQuery(this.state[id])))
         query.set(`${id}.${name}`, text)
     }
@@ -147,7 +134,7 @@ export class Page {
    * ignored.
    */
   #read(query: URLSearchParams) {
-    const textsOf = new Map(this.#slices.map(([id]) => [id as string, new Map()]))
+    const textsOf = new Map(ALL.map(([id]) => [id as string, new Map()]))
     const refused: string[] = []
     for (const [name, text] of query) {
       if (name === 'embed' || Object.hasOwn(APPEARANCE, name)) continue
@@ -160,7 +147,7 @@ export class Page {
     const known = appearance.filter(([name, value]) => APPEARANCE[name].includes(value))
     this.appearance = Object.fromEntries(known)
     refused.push(...appearance.filter((pair) => !known.includes(pair)).map((pair) => pair.join('=')))
-    const entries = this.#slices.map(([id, slice]) => {
+    const entries = ALL.map(([id, slice]) => {
       const texts = textsOf.get(id) ?? new Map()
       const read = slice.fromQuery(texts)
       refused.push(...read.refused.map((name) => `${id}.${name}=${texts.get(name)}`))
@@ -173,7 +160,7 @@ export class Page {
 
   /** @param state of the history, or the defaults @returns that state with the present views */
   #keepViews(state: Readonly<States>): States {
-    const entries = this.#slices.map(([id, { views }]) => {
+    const entries = ALL.map(([id, { views }]) => {
       const now = Object.entries(this.state[id]).filter(([name]) => views.includes(name))
       // Without views the object stays the same, so that nothing derived from it is computed again.
       return [id, views.length ? { ...state[id], ...Object.fromEntries(now) } : state[id]]
@@ -189,5 +176,9 @@ export class Page {
     })
   }
 }
+
+/** @param id of a section @returns the slices of the state that it shows */
+const partsOf = (id: string): readonly SliceId[] =>
+  sections.find((section) => section.id === id)?.state ?? [id as SliceId]
 
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)

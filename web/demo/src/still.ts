@@ -10,9 +10,8 @@ import { Page } from './page.svelte.ts'
 import { paper } from './print.svelte.ts'
 import End from './sections/end/End.svelte'
 import { fetched, sections } from './sections/index.ts'
-import { slices } from './sections/slices.ts'
 
-const newPage = () => new Page(slices, sections, new URLSearchParams())
+const newPage = () => new Page(new URLSearchParams())
 
 export async function start() {
   await load({ build: 'simd' }) // the same bits on every machine

@@ -184,11 +184,6 @@ export class Engine {
     this.without?.cache.dispose()
   }
 
-  /** What the page needs to know of the model. */
-  get model() {
-    return { width: this.#model.embDim, norms: this.#slots.length }
-  }
-
   get settings() {
     return this.#settings
   }

@@ -14,7 +14,6 @@ export interface RunReport {
 }
 
 export interface Report {
-  model: Engine['model']
   seed: number
   /** How many tokens were given: the start token and the prompt. */
   promptLength: number
@@ -31,13 +30,12 @@ export function sharedOf({ with: run, without }: Pick<Report, 'with' | 'without'
 }
 
 export function snapshot(engine: Engine): Report {
-  const { settings, promptLength, model } = engine
+  const { settings, promptLength } = engine
   const runOf = (run: Engine['with']): RunReport => {
     if (run.step === null) throw new Error('set comes first')
     return { texts: engine.texts(run), at: run.at, ended: run.ended, step: run.step }
   }
   return {
-    model,
     seed: settings.seed,
     promptLength,
     from: settings.from,

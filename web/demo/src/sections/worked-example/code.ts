@@ -4,7 +4,7 @@ import { shortest } from '../../numbers.ts'
 import { cellNames, INPUTS, OUTPUTS, SAMPLES, type TableName } from '../../example.ts'
 import { EPS } from '../../example-slice.ts'
 import type { Row } from '../../norm.ts'
-import { isPlain } from '../../rows.svelte.ts'
+import { isPlain } from '../../example.svelte.ts'
 import type { Settings } from './slice.ts'
 import { differ, torchLayerNorm } from './torch.ts'
 

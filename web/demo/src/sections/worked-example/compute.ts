@@ -3,7 +3,7 @@
 import { scope, tensor, type Tensor } from 'gpt-layers'
 import { tableOf } from '../../example.ts'
 import type { NormSettings } from '../../norm.ts'
-import { isPlain } from '../../rows.svelte.ts'
+import { isPlain } from '../../example.svelte.ts'
 import type { Settings } from './slice.ts'
 
 /**

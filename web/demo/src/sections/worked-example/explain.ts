@@ -3,7 +3,7 @@
 import { calculation, term } from '../../calculation.ts'
 import { INPUTS, OUTPUTS } from '../../example.ts'
 import { cellText, exact, power, subscript } from '../../numbers.ts'
-import type { Example } from './model.svelte.ts'
+import type { WorkedExample } from './model.svelte.ts'
 
 /** A cell of the figure. */
 export interface Place {
@@ -19,7 +19,7 @@ export interface Place {
 
 /** What an explanation reads of the example. */
 export type Source = Pick<
-  Example,
+  WorkedExample,
   'at' | 'computed' | 'moved' | 'result' | 'rows' | 'settings' | 'step' | 'why' | 'y'
 >
 

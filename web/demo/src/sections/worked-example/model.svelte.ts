@@ -6,7 +6,7 @@ import { exampleOutputs, INPUTS, SEED } from '../../example.ts'
 import { EPS } from '../../example-slice.ts'
 import { subscript } from '../../numbers.ts'
 import { between, normalize } from '../../norm.ts'
-import { rowsOf, type Rows } from '../../rows.svelte.ts'
+import { exampleOf, type Example } from '../../example.svelte.ts'
 import type { Page } from '../../page.svelte.ts'
 import { print } from './compute.ts'
 import { explain, key, type Place } from './explain.ts'
@@ -33,10 +33,9 @@ export function cellName(table: 'x' | 'w' | 'g', row: number, col: number): stri
   return row < INPUTS ? `w${col + 1}${row + 1}` : `b${col + 1}`
 }
 
-export class Example {
+export class WorkedExample {
   page: Page
-  /** The page's rows. */
-  shared: Rows
+  shared: Example
   /** The cell that the pointer is on. */
   hovered: Place | null = $state.raw(null)
   /** The cell that has the focus. */
@@ -48,7 +47,7 @@ export class Example {
   y = $derived.by(() => this.shared.y)
   moved = $derived.by(() => this.shared.moved)
   computed = $derived.by(() => this.shared.computed)
-  settings: Settings = $derived.by(() => ({ ...this.shared.example, ...this.page.state[ID] }))
+  settings: Settings = $derived.by(() => ({ ...this.shared.state, ...this.page.state[ID] }))
   /** Each row at each step. */
   result = $derived.by(() => this.shared.normalized)
   printed = $derived.by(() => print(this.settings, this.y, this.shared.cells))
@@ -72,7 +71,7 @@ export class Example {
 
   constructor(page: Page) {
     this.page = page
-    this.shared = rowsOf(page)
+    this.shared = exampleOf(page)
   }
 
   /** How the pointed number was computed, and the cells it depends on. */

@@ -3,7 +3,7 @@
 import { OUTPUTS } from '../../example.ts'
 import { cellText } from '../../numbers.ts'
 import type { Normalized } from '../../norm.ts'
-import { isPlain } from '../../rows.svelte.ts'
+import { isPlain } from '../../example.svelte.ts'
 import type { Settings } from './slice.ts'
 
 export interface Step {

@@ -1,5 +1,5 @@
-// The two rows of six numbers that the opening and "How it is computed" show, and what the norm makes of them.
-// They are one object: they follow from the batch and the layer, until a dot of a row is moved, in either section.
+// The page's example: the two rows of six numbers that the opening and "How it is computed" show, and what the norm
+// makes of them. The rows follow from the batch and the layer, until a dot of a row is moved, in either section.
 
 import { cellNames, drawn, throughLayer } from './example.ts'
 import { normalize } from './norm.ts'
@@ -8,11 +8,11 @@ import type { Page } from './page.svelte.ts'
 /** The rows in the example's slice. */
 const ROWS = ['first', 'second'] as const
 
-export class Rows {
+export class Example {
   page: Page
-  example = $derived.by(() => this.page.state.example)
-  #seed = $derived(this.example.seed)
-  #edits = $derived(this.example.edits)
+  state = $derived.by(() => this.page.state.example)
+  #seed = $derived(this.state.seed)
+  #edits = $derived(this.state.edits)
   /** The batch and the layer before any edit, by cell name. */
   drawn = $derived.by(() => drawn(this.#seed))
   /** Every number that can be changed, by its name. */
@@ -20,11 +20,11 @@ export class Rows {
   /** What follows from the batch and the layer. */
   computed = $derived.by(() => throughLayer(this.cells))
   /** Whether a row has numbers of its own. */
-  moved = $derived.by(() => ROWS.map((row) => this.example[row].length > 0))
-  y = $derived.by(() => ROWS.map((row, r) => (this.moved[r] ? this.example[row] : this.computed.y[r])))
+  moved = $derived.by(() => ROWS.map((row) => this.state[row].length > 0))
+  y = $derived.by(() => ROWS.map((row, r) => (this.moved[r] ? this.state[row] : this.computed.y[r])))
   // Only of what the numbers depend on, so that another step computes nothing.
-  #divisor = $derived(this.example.divisor)
-  #eps = $derived(this.example.eps)
+  #divisor = $derived(this.state.divisor)
+  #eps = $derived(this.state.eps)
   norm = $derived({ divisor: this.#divisor, eps: this.#eps })
   /** Scale and shift where they are edited. */
   #affine = $derived.by(() =>
@@ -67,11 +67,11 @@ export class Rows {
 export const isPlain = (edits: Record<string, number>) =>
   !Object.keys(edits).some((name) => /^(gamma|beta)/.test(name))
 
-const all: WeakMap<Page, Rows> = new WeakMap()
+const examples: WeakMap<Page, Example> = new WeakMap()
 
-/** The page's rows: one object for all sections. */
-export function rowsOf(page: Page): Rows {
-  const rows = all.get(page) ?? new Rows(page)
-  all.set(page, rows)
-  return rows
+/** The page's example: one object for all sections. */
+export function exampleOf(page: Page): Example {
+  const example = examples.get(page) ?? new Example(page)
+  examples.set(page, example)
+  return example
 }
