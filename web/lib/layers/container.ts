@@ -4,6 +4,7 @@ import type { Tensor } from '../tensor/tensor.ts'
 import { checkArray, checkFunction, checkInteger, construct } from '../check.ts'
 import { fail } from '../errors.ts'
 import { checkTensor } from '../tensor/check.ts'
+import { same } from '../tensor/reshape.ts'
 import { type Context, checkModule, constructLayer, forwardParts, Module } from './module.ts'
 import { printList } from './print.ts'
 
@@ -138,7 +139,6 @@ export class Identity extends Module {
    * model.eval().forward([0, 1, 2]).shape // [3, 5]
    */
   override forward(x: Tensor): Tensor {
-    checkTensor('x', x)
-    return x.reshape(x.shape)
+    return same(checkTensor('x', x))
   }
 }

@@ -236,7 +236,7 @@ export class Module {
    * @example new gpt.Sequential(new gpt.Linear(5, 6), new gpt.ReLU()).modules().length // 3
    */
   modules(): Module[] {
-    return namedModules(this).map(([, module]) => module)
+    return [...new Set(modulesIn(this).map(([, module]) => module))]
   }
 
   /**
@@ -526,7 +526,7 @@ const OPTIONS = ['returnWeights', 'cache', 'lastOnly']
 function unknownOptions(layer: Module, context: Context): string[] {
   const names = Object.keys(context).filter((name) => !OPTIONS.includes(name))
   if (names.length === 0) return names
-  return namedModules(layer).every(([, { forward }]) => ourForwards.has(forward)) ? names : []
+  return modulesIn(layer).every(([, { forward }]) => ourForwards.has(forward)) ? names : []
 }
 
 /** An unknown option is refused, because it is nearly always misspelled. */

@@ -58,11 +58,11 @@ function dataOf(
   name: string,
   value: unknown,
 ): { data: ArrayLike<number | bigint>; shape: readonly number[] } {
-  if (isBigInts(value)) {
+  if (isBigInts(value) || isTyped(value)) {
     checkMemory(name, value)
     return { data: value, shape: [value.length] }
   }
-  if (typeof value === 'number' || Array.isArray(value) || isTyped(value)) return fromNested(name, value)
+  if (typeof value === 'number' || Array.isArray(value)) return fromNested(name, value)
   if (value instanceof Tensor) return checkTensor(name, value)
   throw fail(
     'TYPE',
