@@ -270,10 +270,15 @@ function runStep(step: Step, dy: Tensor, sums: Sums): void {
       gradients = step.run(dy).map((dx, i) => (targets[i] === null ? null : (dx?.hold() ?? null)))
     })
     for (const [i, dx] of gradients.entries()) {
+      // Only gradients on their way may share memory: it is not added to. Another one may be a leaf's `.grad`.
+      if (dx === null || dx.byteOffset === dy.byteOffset) continue
+      gradients[i] = null
+      gradients[i] = ofItsOwn(dx)
+    }
+    for (const [i, dx] of gradients.entries()) {
       const target = targets[i]
       gradients[i] = null
-      // Only gradients on their way may share memory: it is not added to.
-      if (dx && target) give(target, dx.byteOffset === dy.byteOffset ? dx : ofItsOwn(dx), sums)
+      if (dx && target) give(target, dx, sums)
     }
   } finally {
     for (const dx of gradients) dx?.letGo()
