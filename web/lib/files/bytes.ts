@@ -1,6 +1,6 @@
 // Reads the bytes of whatever the user has: bytes, a Blob, a Response, a stream, a file handle, an iterable.
 
-import { type SignalLike, describe } from '../check.ts'
+import { type SignalLike, describe, isPlainObject } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { checkBytes, isBytes } from '../typed.ts'
 import { type Reading, isCount, newBytes } from './reading.ts'
@@ -65,9 +65,7 @@ export function openSources(source: unknown): Promise<BufferedReader>[] {
 const openFile = async (file: unknown): Promise<BufferedReader> => new BufferedReader(file)
 
 const areParts = (source: unknown): source is Record<string, unknown> =>
-  typeof source === 'object' &&
-  source !== null &&
-  [null, Object.prototype].includes(Object.getPrototypeOf(source)) &&
+  isPlainObject(source) &&
   !['read', 'getReader', 'slice', 'ok'].some((name) => Object.hasOwn(source, name)) &&
   !(Symbol.asyncIterator in source)
 

@@ -17,7 +17,7 @@
 // too. Its scales are F32 [outputs, groups], under the same name with `_scale`. The masks of the book's model
 // are BOOL. dtypes.ts has the dtypes that we read.
 
-import { describe, shortName } from '../check.ts'
+import { describe, isPlainObject, shortName } from '../check.ts'
 import { fail } from '../errors.ts'
 import { type TensorInfo, SCALE } from './names.ts'
 import { checkTensor } from '../tensor/check.ts'
@@ -236,10 +236,7 @@ function parse(cursor: Cursor, bytes: Uint8Array): Record<string, unknown> {
 }
 
 const isStrings = (value: unknown): value is Record<string, string> =>
-  typeof value === 'object' &&
-  value !== null &&
-  !Array.isArray(value) &&
-  Object.values(value).every((text) => typeof text === 'string')
+  isPlainObject(value) && Object.values(value).every((text) => typeof text === 'string')
 
 function checkInfo(cursor: Cursor, name: string, info: unknown): Entry {
   const { dtype, shape, data_offsets: offsets }: Record<string, unknown> = Object(info)

@@ -11,7 +11,7 @@
 //     loss.backward()                the steps let go of what they own: h is freed
 
 import type { Storage } from './memory.ts'
-import { describe } from '../check.ts'
+import { describe, isPlainObject } from '../check.ts'
 import { fail } from '../errors.ts'
 
 /** A tensor. */
@@ -115,12 +115,14 @@ export const chain = <T extends Owned>(x: T, functions: Iterable<(x: T) => T>): 
     return h
   })
 
+/** Runs `fn`, whose tensors belong to the code around, and to no scope. */
+export const withoutScope = <T>(fn: () => T): T => within({ isOurs: true, keepers: null, made: null }, fn)
+
 function within<T>(
-  { isOurs, keepers }: Pick<Scope, 'isOurs' | 'keepers'>,
+  { isOurs, keepers, made = new Set() }: Pick<Scope, 'isOurs' | 'keepers'> & Partial<Pick<Scope, 'made'>>,
   fn: () => T,
   onEnd?: (kept: ReadonlySet<unknown>) => void,
 ): T {
-  const made: Set<Owned> = new Set()
   const storages: Storage[] = []
   const scope: Scope = { made, storages, isOurs, keepers }
   scopes.push(scope)
@@ -134,7 +136,7 @@ function within<T>(
   } finally {
     scopes.pop()
     const leaves: Owned[] = []
-    for (const tensor of made) {
+    for (const tensor of made ?? []) {
       if (kept.has(tensor)) giveToScope(tensor)
       else if (tensor.isTrainedLeaf) leaves.push(tensor)
       else tensor.letGo()
@@ -144,18 +146,6 @@ function within<T>(
       if (leaf.hasOtherOwners) giveToScope(leaf)
       else leaf.letGo()
     }
-    for (const storage of storages) if (storage.owners > 0) watch(storage)
-  }
-}
-
-/** Runs `fn`, whose tensors belong to the code around, and to no scope. */
-export function withoutScope<T>(fn: () => T): T {
-  const storages: Storage[] = []
-  scopes.push({ made: null, storages, isOurs: true, keepers: null })
-  try {
-    return fn()
-  } finally {
-    scopes.pop()
     for (const storage of storages) if (storage.owners > 0) watch(storage)
   }
 }
@@ -176,7 +166,7 @@ export function withUserScopes<T>(fn: () => T): T {
  * @throws {GptLayersError} TYPE for a Promise in the result; a keeper may have one in a property
  */
 function reachable(result: unknown, { made, keepers }: Scope): ReadonlySet<unknown> {
-  if (keepers === null && result === undefined) return NOTHING
+  if (made === null || (keepers === null && result === undefined)) return NOTHING
   const found = new Set([result])
   if (keepers === null && (made as Set<unknown>).has(result)) return found
   const layers = new Set(keepers)
@@ -216,6 +206,5 @@ function inside(value: unknown): Iterable<unknown> {
   if (holdsTensors(value)) return value.tensorsForScope
   if (Array.isArray(value) || value instanceof Set) return value
   if (value instanceof Map) return [...value.keys(), ...value.values()]
-  const prototype = Object.getPrototypeOf(value)
-  return prototype === null || prototype === Object.prototype ? Object.values(value) : []
+  return isPlainObject(value) ? Object.values(value) : []
 }
