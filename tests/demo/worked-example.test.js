@@ -660,14 +660,14 @@ test('the guess is answered by the figure: sample 1 moves by 1, its normalized r
   await page.close()
 })
 
-test('at 1280 by 720 every step fits 690 pixels, and no preset moves a number', async () => {
+test('at 1280 by 720 every step fits 690 pixels, and no preset moves a number, or its own word', async () => {
   const { page } = await openWhole('', { width: 1280, height: 720 })
   await pressButton(page, 'nothing')
   while (!(await step(page)).startsWith('1 ')) await pressButton(page, '← Back') // the guess leads to the 4th
   const places = () =>
     page.$eval(ROOT, (section) => {
       const { top } = section.getBoundingClientRect()
-      return [...section.querySelectorAll('td.cell')].map((one) =>
+      return [...section.querySelectorAll('td.cell, div.under')].map((one) =>
         Math.round(one.getBoundingClientRect().top - top),
       )
     })
