@@ -67,7 +67,7 @@ export default defineConfig({
   },
   build: {
     target: 'es2022',
-    modulePreload: { polyfill: false }, // browsers without it fetch a moment later
+    modulePreload: false, // a part's own imports come a moment after it
     assetsInlineLimit: 0,
     rolldownOptions: {
       ...quiet,

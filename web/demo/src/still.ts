@@ -19,8 +19,7 @@ export async function start() {
 
 /** @returns HTML */
 export function opening(): string {
-  const context = new Map([['still', true]])
-  return render(Section, { props: { page: newPage(), section: sections[0] }, context }).body
+  return render(Section, { props: { page: newPage(), section: sections[0] } }).body
 }
 
 /** @returns HTML of the sections after the opening, with the answers, as on paper */
@@ -34,5 +33,4 @@ export async function text(): Promise<string> {
 }
 
 /** @returns the picture of the first screen, off and on, as SVG */
-export const preview = () =>
-  render(Preview, { props: { page: newPage() }, context: new Map([['still', true]]) }).body
+export const preview = () => render(Preview, { props: { page: newPage() } }).body
