@@ -760,7 +760,7 @@ export const text = (page, selector) =>
   page.$eval(selector, (element) => (element.textContent ?? '').replace(/\s+/g, ' ').trim())
 
 /** What the page says is wrong. @param {Page} page */
-export const problem = (page) => text(page, '.problems')
+export const problem = (page) => text(page, '.notice')
 
 /** A number that can be edited. @param {Page} page @param {string} label */
 export const value = (page, label) => page.$eval(field(label), (input) => Number(input.ariaValueNow))

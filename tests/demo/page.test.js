@@ -50,7 +50,7 @@ test('invalid values in the address are named, and the valid ones take effect', 
     FIELDS,
   )
   assert.equal(
-    await text(page, '.problems p'),
+    await text(page, '.notice p'),
     'The address has x11=1, poem.x=2, example.edits=x11:abc, example.first=1,2, example.seed=-1, ' +
       'which means nothing here and was left out.',
   )
@@ -63,13 +63,13 @@ test('names of JavaScript’s own in the address are left out, and a hash that i
   own.push('worked-example.constructor=1', 'worked-example.step=constructor')
   const { page, complaints } = await site.open(`?${own.join('&')}&example.edits=x12:3#100%`, FIELDS)
   await openLayer(page)
-  const problem = await text(page, '.problems')
+  const problem = await text(page, '.notice')
   for (const one of own) assert.ok(problem.includes(one), `${one} is not in: ${problem}`)
   assert.equal(await value(page, 'x₁₂'), 3)
   assert.deepEqual(complaints, [])
   await page.close()
   const { page: whole } = await site.open('?embed=constructor')
-  assert.match(await text(whole, '.problems'), /There is no section “constructor” to embed/)
+  assert.match(await text(whole, '.notice'), /There is no section “constructor” to embed/)
   await whole.close()
 })
 

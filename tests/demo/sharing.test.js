@@ -37,7 +37,7 @@ const site = useSite({ saves: true })
 const EXAMPLE = { at: 'worked-example', features: { 'prefers-reduced-motion': 'reduce' } }
 
 const problem = (/** @type {Page} */ page) =>
-  page.$eval('.problems', (element) => element.textContent.replace(/\s*Close$/, '').trim())
+  page.$eval('.notice', (element) => element.textContent.replace(/\s*Close$/, '').trim())
 /** @param {Page} page @param {string} name of a button of the menu */
 const disabled = (page, name) =>
   page.$eval(`#menu ::-p-xpath(.//button[.="${name}"])`, (button) => button.matches(':disabled'))

@@ -1,17 +1,9 @@
 // What the worker shows in the page.
 
-/** Numbers, and perhaps what they are. */
-interface Row {
-  name: string
-  y: number[]
-}
+import type { dots, heatmap, plot } from './figures.ts'
 
 /** A figure. A figure of the same place in a cell's code takes its place. */
-export type Figure = { place: string; title: string } & (
-  | { kind: 'plot'; rows: Row[]; x: number[] | null }
-  | { kind: 'heatmap'; matrix: number[][]; rows: string[]; cols: string[] }
-  | { kind: 'dots'; rows: Row[] }
-)
+export type Figure = { place: string } & ReturnType<typeof plot | typeof heatmap | typeof dots>
 
 /** Where an error comes from: the id of a cell and a line of it. */
 export interface Where {
