@@ -105,5 +105,5 @@ def cases():
     return {
         "schedules": [schedule(3, 9, 0.1), schedule(0, 5, 0.0), schedule(4, 20, 0.5)],
         "runs": [run(*setting) for setting in SETTINGS],
-        "clips": [clip(1.0), clip(0.0), clip(1000.0), clip(1.0, 1e15), clip(1.0, 0.0)],
+        "clips": [clip(1.0), clip(0.0), clip(1000.0), clip(1.0, 1e15), clip(1.0, 0.0), clip(1e-6, 1e-6)],
     }

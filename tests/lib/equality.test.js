@@ -148,17 +148,7 @@ test('test frameworks find two tensors of the same values and shape equal', () =
   for (const [what, a, b] of /** @type {[string, any, any][]} */ ([
     ['ones', ones([2]), ones([2])],
     ['numbers', tensor(1), tensor(1)],
-    [
-      'matrices',
-      tensor([
-        [1, 2],
-        [3, 4],
-      ]),
-      tensor([
-        [1, 2],
-        [3, 4],
-      ]),
-    ],
+    ['matrices', tensor([1, 2, 3, 4], [2, 2]), tensor([1, 2, 3, 4], [2, 2])],
     ['no elements', zeros([0, 3]), zeros([0, 3])],
     ['NaN of both signs', nan, nan.neg()],
     ['NaN and infinities', tensor([NaN, Infinity, -0]), tensor([NaN, Infinity, -0])],
@@ -253,38 +243,17 @@ test('a tensor is cloned by nobody, and the error says what to send instead', as
 })
 
 test('a tensor iterates over its first axis, with gradients, as PyTorch’s', () => {
-  const x = gpt.parameter(
-    tensor([
-      [1, 2],
-      [3, 4],
-      [5, 6],
-    ]),
-  )
-  const rows = [...x]
-  assert.deepEqual(
-    rows.map((row) => row.toArray()),
-    [
-      [1, 2],
-      [3, 4],
-      [5, 6],
-    ],
-  )
+  const x = gpt.parameter(gpt.arange(1, 7).reshape([3, 2]))
+  assert.equal(String([...x]), 'tensor([1., 2.]),tensor([3., 4.]),tensor([5., 6.])')
   let sum = tensor(0)
   let factor = 1
   for (const row of x) sum = sum.add(row.mul(factor++).sum())
   sum.backward()
-  assert.deepEqual(x.grad?.toArray(), [
-    [1, 1],
-    [2, 2],
-    [3, 3],
-  ])
+  assert.deepEqual(x.grad?.data, Float32Array.of(1, 1, 2, 2, 3, 3))
   const [first, second] = tensor([7, 8])
   assert.deepEqual([first.shape, first.item(), second.item()], [[], 7, 8])
   assert.deepEqual([...zeros([0, 3])], [])
-  assert.deepEqual(
-    [...zeros([2, 0])].map(({ shape }) => shape),
-    [[0], [0]],
-  )
+  assert.equal(String([...zeros([2, 0])]), 'tensor([]),tensor([])')
 })
 
 test('a row is made when the loop comes to it', () => {

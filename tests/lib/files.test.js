@@ -106,7 +106,8 @@ for (const [name, source] of Object.entries(SOURCES)) {
   test(`${name} gives the model, and tells its progress up to the last byte`, async () => {
     /** @type {number[]} */
     const told = []
-    const loaded = await gpt.GPTModel.fromPretrained(untyped(source()), {
+    const given = untyped(source())
+    const loaded = await gpt.GPTModel.fromPretrained(given, {
       onProgress: ({ loaded, total }) => void told.push(loaded / total),
     })
     assert.equal(String(loaded.forward(IDS)), expected)
@@ -116,6 +117,7 @@ for (const [name, source] of Object.entries(SOURCES)) {
       String(told),
     )
     assert.equal(told.at(-1), 1)
+    assert.ok(!given.locked, 'a stream is let go')
   })
 }
 

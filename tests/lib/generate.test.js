@@ -181,14 +181,6 @@ for (const sampling of samplings) {
   })
 }
 
-test('the penalty makes a token of the text less probable, also where its logit is negative', () => {
-  const logits = [1, -1, 2, -0.5]
-  const fixed = new Fixed(logits)
-  const [drawn] = fixed.generate([0, 1], { maxNewTokens: 1, repetitionPenalty: 2 })
-  fixed.dispose()
-  assertDrawn(drawn, distribution(logits, [0, 1], { repetitionPenalty: 2 }))
-})
-
 test('tokens are drawn as often as their probabilities say', () => {
   gpt.manualSeed(7)
   const fixed = new Fixed([1, 0, 2, -Infinity, 0.5, -1])
@@ -297,21 +289,6 @@ test('extreme temperatures and logits are no overflow', () => {
       assertRefuses(() => drawFrom(broken, options), 'VALUE', message)
     }
   }
-})
-
-test('a model that sorts six tokens reads eleven: the sixth is computed from all of them', () => {
-  const sorter = lively(2, { vocabSize: 7, contextLength: 11, embDim: 12, nHeads: 3, nLayers: 2 })
-  const seen = new Set()
-  for (let i = 0; i < 60; i++) {
-    const prompt = Array.from({ length: 6 }, (_, j) => Math.floor(i / 3 ** j) % 3)
-    const text = [...prompt]
-    while (text.length < 12) text.push(best(text, sorter))
-    const written = tokensOf(sorter.generate(prompt, { maxNewTokens: 6, temperature: 0 }))
-    assert.deepEqual([...prompt, ...written], text)
-    seen.add(text[11])
-  }
-  assert.ok(seen.size > 3, `the sixth token should vary, it is ${[...seen]}`)
-  sorter.dispose()
 })
 
 test('the text ends after maxNewTokens, with a stop token, or one token after contextLength', () => {
@@ -499,32 +476,25 @@ test('ids may be nested, typed or a tensor', () => {
   }
 })
 
-test('two texts on one cache are refused, as is a text whose cache was truncated between two tokens', () => {
+test('a text is refused whose cache something else has changed since the call or the last token', () => {
   const cache = model.newCache()
-  const first = model.generate([1, 2], { cache })
-  first.next()
-  const second = model.generate([3], { cache })
-  second.next()
-  assertRefuses(() => first.next(), 'VALUE', /^GPTModel.generate: cache should be used by one text at a time/)
-  cache.truncate(0)
-  assertRefuses(
-    () => second.next(),
-    'VALUE',
-    /^GPTModel.generate: cache should be used by one text at a time/,
-  )
-  cache.dispose()
-})
-
-test('a cache that was used or truncated between generate and the first token is refused', () => {
-  const cache = model.newCache()
-  const message = /^GPTModel.generate: cache should be used by one text at a time/
-  const stale = [model.generate([1, 2], { cache }), model.generate([1], { cache, slidingWindow: 9 })]
-  model.forward([3], { cache })
-  for (const text of stale) assertRefuses(() => text.next(), 'VALUE', message)
-  const shortened = model.generate([1, 2], { cache })
-  cache.truncate(0)
-  assertRefuses(() => shortened.next(), 'VALUE', message)
-  assert.equal(cache.length, 0)
+  const changes = [
+    () => model.generate([3], { cache }).next(),
+    () => model.forward([3], { cache }),
+    () => cache.truncate(0),
+  ]
+  for (const change of changes) {
+    const begun = model.generate([1, 2], { cache })
+    begun.next()
+    const texts = [begun, model.generate([1, 2], { cache }), model.generate([1], { cache, slidingWindow: 9 })]
+    change()
+    for (const text of texts)
+      assertRefuses(
+        () => text.next(),
+        'VALUE',
+        /^GPTModel.generate: cache should be used by one text at a time/,
+      )
+  }
   assert.equal(model.generate([1, 2], { cache }).next().done, false)
   cache.dispose()
 })

@@ -137,11 +137,12 @@ test('listeners see the embeddings in PyTorch’s shapes, and may put others in 
   const seen = {}
   const stop = model.onForward(({ name, input, output }) => {
     seen[name] = { input: input instanceof gpt.Tensor ? input.shape : input, output: output.shape }
-    if (name === 'tok_emb') return embeddings.clone()
+    if (name === 'tok_emb') return embeddings
     if (name === 'pos_emb') return gpt.zeros([3, 4])
     return undefined
   })
   assert.deepEqual(model.forward(ids).toArray(), logits)
+  assert.equal(embeddings.disposed, false)
   const { tok_emb, pos_emb, drop_emb } = seen
   assert.deepEqual(tok_emb, { input: ids, output: [2, 3, 4] })
   assert.deepEqual(pos_emb, { input: [0, 1, 2], output: [3, 4] })

@@ -341,17 +341,6 @@ function assertOneThread({ threads, threadsReason }, reason) {
 }
 
 test(
-  'threadsReason is null where the threads run, and says that nothing is loaded after dispose',
-  { skip: noThreads },
-  async () => {
-    const gpt = await load({ threads: 2 })
-    assert.deepEqual(threadsOf(gpt), [2, null])
-    gpt.dispose()
-    assert.deepEqual(threadsOf(gpt), [1, 'nothing is loaded: await load() first'])
-  },
-)
-
-test(
   'where the system shares no large memory, such as on an iPhone, threads get a smaller one',
   { skip: noThreads },
   async (t) => {

@@ -53,15 +53,11 @@ test('cross entropy without a target that counts is NaN, as in PyTorch, and its 
     assert.ok(Number.isNaN(gpt.mse(gpt.zeros(shape), gpt.zeros(shape)).item()), `the mean of ${shape}`)
 })
 
-test('the backward of a disposed loss, or through a disposed prediction, is refused', () => {
-  const x = gpt.parameter(gpt.ones([3]))
-  const gone = gpt.mse(x, gpt.zeros([3]))
+test('the backward of a disposed loss is refused', () => {
+  const gone = gpt.mse(gpt.parameter(gpt.ones([3])), gpt.zeros([3]))
   gone.dispose()
   gone.dispose()
   assertRefuses(() => gone.backward(), 'DISPOSED', /^backward: the tensor should be live/)
-  const loss = gpt.mse(x, gpt.zeros([3]))
-  x.dispose()
-  assertRefuses(() => loss.backward(), 'DISPOSED', /^backward: a tensor of shape \[3\] should be live/)
 })
 
 test('cross entropy over GPT-2’s vocabulary works, on any number of threads', () => {

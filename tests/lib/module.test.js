@@ -228,25 +228,6 @@ test('a layer that does not read the context may get it, also from a layer of yo
   assert.deepEqual(new Loud(4, 4).forward(x, { mine: 1 }).shape, [1, 4])
 })
 
-test('returnWeights travels through Sequential and TransformerBlock to Attention, and changes no output', () => {
-  const config = { embDim: 6, nHeads: 2, contextLength: 4 }
-  for (const layer of [
-    new gpt.TransformerBlock(config),
-    new gpt.Sequential(new gpt.LayerNorm(6), new gpt.Attention(config), new gpt.ReLU()),
-  ]) {
-    const x = gpt.randn([4, 6])
-    const expected = layer.forward(x).toArray()
-    /** @type {number[][]} */
-    const shapes = []
-    const stop = layer.onForward(({ weights }) => {
-      if (weights) shapes.push([...weights.shape])
-    })
-    assert.deepEqual(layer.forward(x, { returnWeights: true }).toArray(), expected)
-    assert.deepEqual(shapes, [[2, 4, 4]])
-    stop()
-  }
-})
-
 test('an option of a layer of one’s own passes the Attention beside it', () => {
   /** @type {unknown[]} */
   const got = []
@@ -685,29 +666,12 @@ test('a Tensor that a listener returns takes the place of the output, also for t
   assert.deepEqual(layer.forward(x).toArray(), [1, 0, 3])
 })
 
-test('a listener may replace an Attention’s output beside its weights, and the embeddings of a model', () => {
-  const config = { embDim: 6, nHeads: 2, contextLength: 4, vocabSize: 5, nLayers: 2 }
-  const model = new gpt.GPTModel(config).eval()
-  const { attn } = model.trfBlocks[0]
-  const x = gpt.randn([3, 6])
-  const stop = attn.onForward(({ name, output }) => (name === '' ? output.mul(0) : undefined))
-  const { output, weights } = untyped(attn).forward(x, { returnWeights: true })
+test('a listener may replace an Attention’s output beside its weights', () => {
+  const attn = new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 4 })
+  attn.onForward(({ name, output }) => (name === '' ? output.mul(0) : undefined))
+  const { output, weights } = untyped(attn).forward(gpt.randn([3, 6]), { returnWeights: true })
   assert.ok(output.data.every((/** @type {number} */ value) => value === 0))
   assert.deepEqual(weights.shape, [2, 3, 3])
-  stop()
-  const [other, own] = [
-    [4, 0, 2],
-    [1, 2, 3],
-  ].map((ids) => model.tokEmb.forward(ids))
-  const expected = model.forward([4, 0, 2]).toArray()
-  const end = model.tokEmb.onForward(() => other)
-  for (let i = 0; i < 2; i++) {
-    assert.deepEqual(model.forward([1, 2, 3]).toArray(), expected)
-    assert.deepEqual(gpt.noGrad(() => model.forward([1, 2, 3])).toArray(), expected)
-  }
-  end()
-  assert.equal(other.disposed, false)
-  assert.notDeepEqual(own.toArray(), other.toArray())
 })
 
 test('what a listener puts in place of an output is freed by nobody but its scope, and nothing is left behind', () => {
