@@ -55,22 +55,6 @@ static int8_weight quantized(const float *weight, size_t out, size_t in, size_t 
 
 static size_t up_to(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 static float scale_of(int8_weight q, size_t o, size_t i) { return *int8_scale(q, o, i); }
-/* What fills up the last block, and each run, is 0; the sums are those of the values. */
-static void expect_whole(int8_weight q)
-{
-    for (size_t o = 0; o < up_to(q.out, 32); o++)
-        for (size_t i = 0, end; i < q.in; i = end) {
-            end = int8_run_end(q, i);
-            int sum = 0;
-            for (size_t k = 0; k < up_to(end - i, 4); k++) {
-                const int value = int8_value_of_run(q, o, i, k);
-                sum += value;
-                if (o >= q.out || k >= end - i) expect(value == 0, "padding of %zu, %zu is not 0", o, i + k);
-            }
-            if (dot) expect(*int8_sum(q, o, i) == sum, "sum of %zu, %zu is %d", o, i, *int8_sum(q, o, i));
-        }
-}
-
 enum { SHAPES = 10, GROUPS = 6 };
 static const size_t shapes[SHAPES][2] = {{1, 1},  {1, 7},  {8, 2},   {3, 5},  {33, 16},
                                          {32, 3}, {7, 33}, {65, 70}, {8, 64}, {45, 769}};
@@ -107,48 +91,6 @@ static void scratch_stops_growing(void)
 
 /* ---- Quantize ---- */
 
-static void expect_quantized(int8_weight q, const float *weight)
-{
-    for (size_t o = 0; o < q.out; o++)
-        for (size_t i = 0; i < q.in; i++) {
-            const size_t first = i / q.group * q.group;
-            float most = 0.0f;
-            for (size_t j = first; j < first + q.group && j < q.in; j++)
-                most = fmaxf(most, fabsf(weight[o * q.in + j]));
-            const float scale = scale_of(q, o, i), quotient = weight[o * q.in + i] / scale;
-            const float nearest = scale > 0.0f ? rintf(quotient) : 0.0f;
-            expect(scale == most / 127.0f, "scale of %zu, %zu is %.9g", o, i, (double)scale);
-            expect((float)int8_value(q, o, i) == fminf(fmaxf(nearest, -127.0f), 127.0f),
-                   "value of %zu, %zu is %d for %.9g", o, i, int8_value(q, o, i), (double)quotient);
-        }
-    expect_whole(q);
-    for (size_t o = q.out; o < up_to(q.out, 32); o++)
-        for (size_t i = 0; i < q.in; i++)
-            expect(scale_of(q, o, i) == 0.0f, "padding of scale %zu, %zu is not 0", o, i);
-}
-
-static void quantize_rounds_to_even(void)
-{
-    static const float weight[10] = {127.0f, 0.5f, 1.5f, 2.5f, -0.5f, -1.5f, -126.5f, 0.4999f, 1.0f, -127.0f};
-    static const int8_t expected[10] = {127, 0, 2, 2, 0, -2, -126, 0, 1, -127};
-    const int8_weight q = quantized(weight, 1, 10, 10);
-    for (size_t i = 0; i < 10; i++)
-        expect(int8_value(q, 0, i) == expected[i], "value %zu is %d", i, int8_value(q, 0, i));
-    end_case();
-}
-
-static void quantize_extremes(void)
-{
-    static const float rows[7][2] = {{0.0f, -0.0f},         {1e-45f, -1e-45f},   {1e-43f, -3e-44f},
-                                     {2.5e-43f, -2.5e-43f}, /* the scale is 1e-45 */
-                                     {3.4e38f, 1e-30f},     {-3.4e38f, 3.3e38f}, {1e-38f, -1e-38f}};
-    for (size_t k = 0; k < 7; k++) {
-        in_case("%g and %g", (double)rows[k][0], (double)rows[k][1]);
-        expect_quantized(quantized(rows[k], 1, 2, 2), rows[k]);
-        end_case();
-    }
-}
-
 /* The last two arguments of gpt_int8_quantize, by whether the float32 weight is [in, out]. */
 static size_t out_step(int8_weight q, int is_transposed) { return is_transposed ? 1 : q.in; }
 static size_t in_step(int8_weight q, int is_transposed) { return is_transposed ? q.out : 1; }
@@ -162,7 +104,6 @@ static void quantize_in_slabs(void)
     for (size_t o = 0; o < OUT; o++)
         for (size_t i = 0; i < IN; i++) transposed[i * OUT + o] = weight[o * IN + i];
     const int8_weight whole = quantized(weight, OUT, IN, GROUP);
-    expect_quantized(whole, weight);
     for (int is_transposed = 0; is_transposed <= 1; is_transposed++) {
         const int8_weight q = weight_output(OUT, IN, GROUP);
         const size_t o_step = out_step(q, is_transposed), i_step = in_step(q, is_transposed);
@@ -225,11 +166,6 @@ static void pack_and_unpack(void)
                 for (size_t i = 0; i < in; i++)
                     *int8_scale(q, o, i) = *int8_scale(slabs, o, i) = (float)(o + i / group);
             expect_status(gpt_int8_pack(q.bytes, plain, out, in, group, dot), GPT_OK);
-            for (size_t o = 0; o < out; o++)
-                for (size_t i = 0; i < in; i++)
-                    expect(int8_value(q, o, i) == plain[o * in + i], "group %zu: value of %zu, %zu is %d",
-                           group, o, i, int8_value(q, o, i));
-            expect_whole(q);
             for (size_t o = 0; o < out; o += 32)
                 expect_status(gpt_int8_pack(slabs.bytes + gpt_int8_size(o, in, group, dot), plain + o * in,
                                             o + 32 < out ? 32 : out - o, in, group, dot),
@@ -301,55 +237,17 @@ static void forward(float *y, const float *x, int8_weight q, const float *bias, 
     expect_same("by the other loop", by_other, y, rows * q.out);
 }
 
-/* Integers are exact where 8191 is the largest. */
-static void forward_of_integers_is_exact(void)
+/* The largest and smallest products, and halves of 0 and 127 beside them: q is 128 · high + low - 8192. A sum of
+ * products of a run is exact in float32, or rounded once. */
+static void forward_of_extremes(void)
 {
-    enum { ROWS = 3, IN = 256, OUT = 10 };
-    float *x = work(ROWS * IN), *weight = work(OUT * IN), expected[ROWS * OUT] = {0.0f};
-    for (size_t i = 0; i < ROWS * IN; i++) x[i] = i % 64 == 0 ? 8191.0f : (float)random_below(15) - 7.0f;
-    for (size_t i = 0; i < OUT * IN; i++)
-        weight[i] = i % 64 == 0 ? 127.0f : (float)random_below(255) - 127.0f;
-    for (size_t r = 0; r < ROWS; r++)
-        for (size_t o = 0; o < OUT; o++)
-            for (size_t i = 0; i < IN; i++) expected[r * OUT + o] += x[r * IN + i] * weight[o * IN + i];
-    float *y = output("y", ROWS * OUT);
-    forward(y, x, quantized(weight, OUT, IN, 64), NULL, ROWS, 1);
-    expect_same("y", y, expected, ROWS * OUT);
-}
-
-/* The largest values and activations fill the integer sums. Each sum of products is exact in float32. */
-static void forward_does_not_overflow(void)
-{
-    enum { ROWS = 7, IN = 512, OUT = 32 };
-    static const int8_t extremes[3] = {127, -127, -128};
-    for (size_t k = 0; k < 3 * 2 * 3; k++) {
-        const int8_t value = extremes[k / 6];
-        const float sign = k % 2 ? 1.0f : -1.0f;
-        const size_t zeros = k / 2 % 3; /* none; every other value; every other activation */
-        in_case("%d times %g, zeros %zu", value, (double)sign, zeros);
-        const int8_weight q = weight_output(OUT, IN, IN);
-        int8_t *plain = int8_output("plain", OUT * IN);
-        float *x = work(ROWS * IN), *y = output("y", ROWS * OUT);
-        for (size_t i = 0; i < OUT * IN; i++) plain[i] = zeros == 1 && i % 2 ? 0 : value;
-        for (size_t i = 0; i < ROWS * IN; i++) x[i] = zeros == 2 && i % 2 ? 0.0f : sign * 8191.0f;
-        for (size_t o = 0; o < OUT; o++) *int8_scale(q, o, 0) = 1.0f;
-        expect_status(gpt_int8_pack(q.bytes, plain, OUT, IN, IN, dot), GPT_OK);
-        forward(y, x, q, NULL, ROWS, 1);
-        const float expected = sign * 8191.0f * (float)value * (zeros ? IN / 2 : IN);
-        for (size_t i = 0; i < ROWS * OUT; i++) expect_same("y", y + i, &expected, 1);
-        end_case();
-    }
-}
-
-/* Halves of 0 and 127 beside the largest values: q is 128 · high + low - 8192. */
-static void forward_of_extreme_halves(void)
-{
-    enum { ROWS = 3, IN = 128, OUT = 33, EXTREMES = 5 };
-    static const int extremes[EXTREMES] = {8191, -8191, 8064, -8065, 0}, values[3] = {127, -127, -128};
-    for (size_t k = 0; k < EXTREMES * EXTREMES * 3 * 3; k++) {
+    enum { ROWS = 3, IN = 128, OUT = 33, EXTREMES = 5, VALUES = 4 };
+    static const int extremes[EXTREMES] = {8191, -8191, 8064, -8065, 0},
+                     values[VALUES] = {127, -127, -128, 0};
+    for (size_t k = 0; k < EXTREMES * EXTREMES * VALUES * VALUES; k++) {
         const int even = extremes[k % EXTREMES], odd = extremes[k / EXTREMES % EXTREMES];
-        const int value = values[k / (EXTREMES * EXTREMES) % 3],
-                  other = values[k / (EXTREMES * EXTREMES * 3)];
+        const int value = values[k / (EXTREMES * EXTREMES) % VALUES],
+                  other = values[k / (EXTREMES * EXTREMES * VALUES)];
         in_case("%d and %d times %d and %d", even, odd, value, other);
         const int8_weight q = weight_output(OUT, IN, IN);
         int8_t *plain = int8_output("plain", OUT * IN);
@@ -421,9 +319,6 @@ static void test_int8(void)
         "dot, a sum for each run",
         sizes_count_whole_blocks);
     promise("int8 linear needs no more scratch for more than 64 rows", scratch_stops_growing);
-    promise_of_layouts("int8 quantize rounds ties to even", quantize_rounds_to_even);
-    promise_of_layouts("int8 quantize of zeros, denormals and the largest floats stays within -127 ... 127",
-                       quantize_extremes);
     promise_of_layouts(
         "int8 quantize in slabs, from either order of the weight, gives the bits of the whole weight",
         quantize_in_slabs);
@@ -431,11 +326,9 @@ static void test_int8(void)
                        quantize_refuses);
     promise_of_layouts("int8 values come back from their layout, whole and in slabs", pack_and_unpack);
     promise("int8 unpack refuses NULL, impossible sizes and an empty group", unpack_refuses);
-    promise("int8 linear of integers is exact", forward_of_integers_is_exact);
-    promise("int8 linear of the largest integers is exact: no sum overflows or saturates",
-            forward_does_not_overflow);
-    promise("int8 linear of the most extreme halves of 14 bits is exact by both inner loops",
-            forward_of_extreme_halves);
+    promise("int8 linear of the most extreme integers is exact by both inner loops: no sum overflows or "
+            "saturates",
+            forward_of_extremes);
     promise_of_layouts("int8 linear of a row has the same bits beside any other rows", rows_are_independent);
     promise("int8 linear has the same bits by both inner loops, at every size", loops_agree);
     promise("int8 linear has the same bits in every build", forward_has_the_same_bits_everywhere);

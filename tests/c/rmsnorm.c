@@ -6,22 +6,6 @@
 
 static const double tolerance = 1e-6;
 
-/* dx is about g/1e13 there, so that an absolute tolerance shows nothing. */
-static void gradients_of_huge_rows(void)
-{
-    enum { COLS = 7 };
-    float *x = work(COLS);
-    for (size_t c = 0; c < COLS; c++) x[c] = 1e13f * random_gauss();
-    const float *dy = random_input("dy", COLS, -1.0f, 1.0f), *scale = random_input("scale", COLS, 0.5f, 1.5f);
-    float *y = output("y", COLS), *rstd = output("rstd", 1), *dx = output("dx", COLS);
-    float expected[COLS];
-    expect_status(gpt_rmsnorm_forward(y, rstd, x, scale, 1, COLS, 1e-5f, 0, 1), GPT_OK);
-    expect_status(gpt_rmsnorm_backward(dx, NULL, dy, x, rstd, scale, 1, COLS, 0, 1), GPT_OK);
-    gpt_rmsnorm_backward_ref(expected, NULL, dy, x, rstd, scale, 1, COLS);
-    const double most = largest(expected, COLS);
-    for (size_t c = 0; c < COLS; c++) expect_within("dx", c, (double)dx[c], (double)expected[c], 5e-6 * most);
-}
-
 static void known_values(void)
 {
     /* the mean square of 3, 4, 0, 0 is 6.25: with a tiny eps, y = scale · x / 2.5 */
@@ -42,10 +26,10 @@ static void known_values(void)
  * as in known_values, dx · rms = g - u · 2.8 / 4. */
 static void any_finite_row_is_normalized(void)
 {
-    static const float magnitudes[8] = {1e18f, 2e19f, 1e20f, 1e30f, 8e37f, 1e-16f, 1e-20f, 1e-38f};
+    static const float magnitudes[9] = {1e13f, 1e18f, 2e19f, 1e20f, 1e30f, 8e37f, 1e-16f, 1e-20f, 1e-38f};
     static const float one[4] = {1.0f, 1.0f, 1.0f, 1.0f}, expected[4] = {1.2f, 1.6f, 0.0f, 0.0f};
     static const double dx_expected[4] = {0.16, -0.12, 1.0, 1.0};
-    for (size_t k = 0; k < 8; k++) {
+    for (size_t k = 0; k < 9; k++) {
         in_case("%g", (double)magnitudes[k]);
         const float x[4] = {3.0f * magnitudes[k], 4.0f * magnitudes[k], 0.0f, 0.0f};
         float *y = output_of("y is x", x, 4), *rstd = output("rstd", 1), *dx = output("dx", 4),
@@ -64,7 +48,6 @@ static void any_finite_row_is_normalized(void)
 static void test_rmsnorm(void)
 {
     promise("rms norm of 3, 4, 0, 0 and its gradients have the values of the equation", known_values);
-    promise("rms norm's dx of a row of 1e13 is within 5e-6 of the largest", gradients_of_huge_rows);
     promise("rms norm and its gradients have the values of the equation for rows of 1e-38 to 3e38",
             any_finite_row_is_normalized);
 }

@@ -86,6 +86,15 @@ static void norm_sums(size_t rows)
     expect_status(gpt_rmsnorm_backward(NULL, dscale, dy, x, rstd, scale, rows, COLS, 0, 1), GPT_OK);
     for (size_t c = 0; c < COLS; c++) terms[c] = (double)dy[c] * (double)x[c] * (double)rstd[0];
     expect_sums("rms norm dscale", dscale, terms, rows, 1e-6);
+
+    static const float zero[COLS], one[COLS] = {1.0f, 1.0f, 1.0f, 1.0f, 1.0f};
+    expect_status(
+        gpt_batchnorm_backward(NULL, dscale, dshift, dy, x, zero, zero, one, one, rows, COLS, 1e-12f, 0, 1),
+        GPT_OK);
+    for (size_t c = 0; c < COLS; c++) terms[c] = (double)dy[c] * (double)x[c];
+    expect_sums("batch norm dscale", dscale, terms, rows, 1e-6);
+    for (size_t c = 0; c < COLS; c++) terms[c] = (double)dy[c];
+    expect_sums("batch norm dshift", dshift, terms, rows, 1e-6);
 }
 
 static void for_counts(void (*sums)(size_t rows))
@@ -108,8 +117,8 @@ static void test_sums(void)
             affine_gradients);
     promise("embedding's gradient of one index is within 1e-6 of float64, for 63 to 262,144 equal rows",
             embedding_gradient);
-    promise("layer norm's and rms norm's gradients of scale and shift are within 1e-6 of float64, for 63 to "
-            "262,144 equal rows",
+    promise("layer norm's, rms norm's and batch norm's gradients of scale and shift are within 1e-6 of "
+            "float64, for 63 to 262,144 equal rows",
             norm_gradients);
 }
 

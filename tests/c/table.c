@@ -210,15 +210,19 @@ static int8_weight weight_of(const trial *t, void *bytes, size_t out, size_t in)
 /* Outputs with those that fill up the last block. */
 static size_t outs_of(int8_weight w) { return (w.out + 31) / 32 * 32; }
 
-/* The sums of the values, of which `dot` is made. */
-static void expect_int8_sums(int8_weight w)
+/* The runs of values: what fills up a run or the last block is 0, and `dot` has their sums. */
+static void expect_int8_runs(int8_weight w)
 {
-    for (size_t o = 0; w.dot && o < outs_of(w); o++)
+    for (size_t o = 0; o < outs_of(w); o++)
         for (size_t i = 0, end; i < w.in; i = end) {
             end = int8_run_end(w, i);
             double sum = 0.0;
-            for (size_t k = i; k < end; k++) sum += int8_value(w, o, k);
-            expect_within("sums", o * w.in + i, *int8_sum(w, o, i), sum, 0.0);
+            for (size_t k = 0; i + k < end || k % 4; k++) {
+                const int value = int8_value_of_run(w, o, i, k);
+                if (o >= w.out || i + k >= end) expect_within("padding", o * w.in + i + k, value, 0.0, 0.0);
+                sum += value;
+            }
+            if (w.dot) expect_within("sums", o * w.in + i, *int8_sum(w, o, i), sum, 0.0);
         }
 }
 
@@ -253,7 +257,9 @@ static void judge_int8_quantize(const trial *t)
             expect_same("scales", int8_scale(w, o, i), &scale, 1);
             expect_within("values", o * in + i, int8_value(w, o, i), (double)value, 0.0);
         }
-    expect_int8_sums(w);
+    for (size_t o = out; o < outs_of(w); o++)
+        for (size_t i = 0; i < in; i++) expect_within("scales", i, (double)*int8_scale(w, o, i), 0.0, 0.0);
+    expect_int8_runs(w);
 }
 
 KERNEL(int8_quantize, gpt_int8_quantize(T2, S2, GROUP, 0, S(1), I(2) ? 1 : S(1), I(2) ? S(0) : 1, I(1)),
@@ -271,7 +277,7 @@ static void judge_int8_pack(const trial *t)
             expect_within("values", place, int8_value(w, o, i), o < out ? plain[place] : 0.0, 0.0);
             expect_same("scales", int8_scale(w, o, i), int8_scale(before, o, i), 1);
         }
-    expect_int8_sums(w);
+    expect_int8_runs(w);
 }
 
 KERNEL(int8_pack, gpt_int8_pack(T2, S2, GROUP, I(1)), NO_REFERENCE, .sizes = "oi", .scalars = "gD",
@@ -376,11 +382,13 @@ KERNEL(gelu_backward, gpt_gelu_backward(T3, S(0), I(0), PARTS), gpt_gelu_backwar
        .sizes = "n", .scalars = "k", .outputs = "dx:n", .inputs = "dy:n x:n", .may_be = {1},
        .judge = judge_gelu_backward, .has_parts = 1)
 
-/* Element i within a relative error. At the limit of float32 one of the two may be infinite. */
+/* Element i within a relative error, a 0 with its sign. At the limit of float32 one of the two may be infinite. */
 static void expect_relative(const trial *t, size_t i, double expected, double error)
 {
     const double got = (double)FLOATS_OF(0)[i], limit = (double)FLT_MAX;
     if (fabs(fabs(expected) / limit - 1.0) < 1e-6 && fabs(got) > limit * (1.0 - 1e-6)) return;
+    expect(expected != 0.0 || !signbit(got) == !signbit(expected), "y[%zu]: expected %g, got %g", i, expected,
+           got);
     expect_within("y", i, got, fabs(expected) > limit ? copysign((double)INFINITY, expected) : expected,
                   error * fabs(expected) + smallest);
 }
@@ -1210,24 +1218,32 @@ KERNEL(adam_step, gpt_adam_step(T4, S(0), D(0), D(1), D(2), D(3), D(4), D(5), D(
 
 /* ---- Random numbers ---- */
 
-static void expect_drawn(const trial *t, size_t state, size_t words)
+static gpt_random state_before(const trial *t, size_t i)
 {
-    static uint32_t drawn[MOST_WORDS];
     gpt_random random;
-    memcpy(&random, t->before[state], sizeof random);
-    expect_status(gpt_random_words(drawn, &random, words), GPT_OK);
-    expect(memcmp(random.state, ((const gpt_random *)t->c.t[state])->state, sizeof random.state) == 0 &&
-               random.next == ((const gpt_random *)t->c.t[state])->next,
-           "expected %zu words to be drawn", words);
+    memcpy(&random, t->before[i], sizeof random);
+    return random;
 }
 
+static void expect_state(const trial *t, size_t i, const gpt_random *expected)
+{
+    const gpt_random *random = t->c.t[i];
+    expect(memcmp(random->state, expected->state, sizeof random->state) == 0 &&
+               random->next == expected->next,
+           "expected other draws from the generator");
+}
+
+/* The weight, then the bias, from -1/√in to 1/√in. Without a bias nothing more is drawn. */
 static void judge_linear_init(const trial *t)
 {
-    const double bound = 1.0 / sqrt((double)SIZE(0)) * (1.0 + 4.0 * u);
-    for (size_t i = 0; i < 2; i++)
-        for (size_t j = 0; t->c.t[i] && j < t->n[i]; j++)
-            expect_within(NAME(i), j, (double)FLOATS_OF(i)[j], 0.0, bound);
-    if (t->n[0] + t->n[1] <= MOST_WORDS) expect_drawn(t, 2, t->n[0] + (t->c.t[1] ? t->n[1] : 0));
+    gpt_random random = state_before(t, 2);
+    const float bound = (float)(1.0 / sqrt((double)SIZE(0)));
+    for (size_t i = 0; i < 2; i++) {
+        if (!t->c.t[i]) continue;
+        expect_status(gpt_random_uniform(other, &random, t->n[i], -bound, bound), GPT_OK);
+        expect_close(NAME(i), FLOATS_OF(i), other, t->n[i], 1e-7);
+    }
+    expect_state(t, 2, &random);
 }
 
 KERNEL(linear_init, gpt_linear_init(T3, S2), NO_REFERENCE, .sizes = "io",
@@ -1239,7 +1255,9 @@ static void judge_uniform(const trial *t)
     for (size_t i = 0; i < t->n[0]; i++)
         expect(FLOATS_OF(0)[i] >= (float)t->c.v[0] && FLOATS_OF(0)[i] <= (float)t->c.v[1],
                "y[%zu]: expected %g to %g, got %g", i, t->c.v[0], t->c.v[1], (double)FLOATS_OF(0)[i]);
-    expect_drawn(t, 1, t->n[0]);
+    gpt_random random = state_before(t, 1);
+    expect_status(gpt_random_words((uint32_t *)(void *)other, &random, t->n[0]), GPT_OK);
+    expect_state(t, 1, &random);
 }
 
 KERNEL(random_uniform, gpt_random_uniform(T2, S(0), F(0), F(1)), NO_REFERENCE, .sizes = "n", .scalars = "<>",
