@@ -61,13 +61,6 @@ int gpt_schedule_has_next(gpt_schedule *s, size_t first, size_t tokens)
     return twice_middle * s->parts / (2 * s->total) == s->part;
 }
 
-/* Four floats of a row from column d on, zeros past its end. */
-GPT_INLINE v128_t load_row(const float *row, size_t d, size_t size)
-{
-    if (d + 4 <= size) return wasm_v128_load(row + d);
-    return d < size ? gpt_load_tail(row + d, size - d) : wasm_f32x4_splat(0.0f);
-}
-
 /* One panel, transposed four rows by four columns at a time. */
 static void pack_panel(float *panel, const float *rows, size_t n, size_t step, size_t size, float factor)
 {
@@ -76,7 +69,8 @@ static void pack_panel(float *panel, const float *rows, size_t n, size_t step, s
         for (size_t d = 0; d < size; d += 4) {
             v128_t r[4];
             for (size_t i = 0; i < 4; i++)
-                r[i] = lane + i < n ? wasm_f32x4_mul(load_row(rows + (lane + i) * step, d, size), f) : zero;
+                r[i] =
+                    lane + i < n ? wasm_f32x4_mul(gpt_load(rows + (lane + i) * step + d, size - d), f) : zero;
             gpt_store_transposed(panel + d * GPT_PANEL_WIDTH + lane, GPT_PANEL_WIDTH, r[0], r[1], r[2], r[3]);
         }
 }
@@ -96,7 +90,7 @@ void gpt_copy_rows(float *to, size_t padded_n, const float *rows, size_t n, size
     for (size_t r = 0; r < padded_n; r++, to += to_step, rows += step) {
         size_t d = 0;
         if (r < n)
-            for (; d < size; d += 4) wasm_v128_store(to + d, load_row(rows, d, size));
+            for (; d < size; d += 4) wasm_v128_store(to + d, gpt_load(rows + d, size - d));
         for (; d < to_step; d += 4) wasm_v128_store(to + d, wasm_f32x4_splat(0.0f));
     }
 }

@@ -76,9 +76,6 @@ static inline const float *floats_at(const int8_t *bytes) { return (const float 
 
 /* ---- Numbers as integers: x ≈ step · q ---- */
 
-/* Four floats of n that are left, or zeros. */
-GPT_INLINE v128_t load(const float *x, size_t n) { return n >= 4 ? wasm_v128_load(x) : gpt_load_tail(x, n); }
-
 /* Stores the key and the value of token j in their blocks. */
 static void store_token(int8_t *keys, int8_t *values, const float *k, const float *v, size_t j, size_t size,
                         int dot)
@@ -91,14 +88,14 @@ static void store_token(int8_t *keys, int8_t *values, const float *k, const floa
     memcpy(values + j % LANES * sizeof(float), &value.step, sizeof(float));
     v128_t sum = wasm_i32x4_splat(0);
     for (size_t c = 0; c < size; c += 4) {
-        const v128_t k_c = gpt_int8_round(load(k + c, size - c), key_factor),
+        const v128_t k_c = gpt_int8_round(gpt_load(k + c, size - c), key_factor),
                      coded = gpt_int8_coded(k_c, j % LANES, dot);
         sum = wasm_i32x4_add(sum, k_c);
         wasm_v128_store8_lane(keys + gpt_int8_byte_at(j % LANES, c, size, dot), coded, 0);
         wasm_v128_store8_lane(keys + gpt_int8_byte_at(j % LANES, c + 1, size, dot), coded, 4);
         wasm_v128_store8_lane(keys + gpt_int8_byte_at(j % LANES, c + 2, size, dot), coded, 8);
         wasm_v128_store8_lane(keys + gpt_int8_byte_at(j % LANES, c + 3, size, dot), coded, 12);
-        gpt_int8_store(values + value_panel_at(c), gpt_int8_round(load(v + c, size - c), value_factor),
+        gpt_int8_store(values + value_panel_at(c), gpt_int8_round(gpt_load(v + c, size - c), value_factor),
                        c % LANES, j % LANES, LANES, dot);
     }
     if (dot)

@@ -5,11 +5,7 @@
 #include "gpt_layers.h"
 #include "simd.h"
 
-/* Loads or stores n <= 4 elements. Where n is the constant 4, it is one instruction. */
-GPT_INLINE v128_t gpt_load(const float *p, size_t n)
-{
-    return n == 4 ? wasm_v128_load(p) : gpt_load_tail(p, n);
-}
+/* Stores n <= 4 elements. Where n is the constant 4, it is one instruction. */
 GPT_INLINE void gpt_store(float *p, v128_t v, size_t n)
 {
     if (n == 4)

@@ -136,4 +136,10 @@ GPT_INLINE void gpt_store_transposed(float *y, size_t step, v128_t a, v128_t b, 
 v128_t gpt_load_tail(const float *p, size_t n);
 void gpt_store_tail(float *p, v128_t v, size_t n);
 
+/* Loads the first four of n elements. Where n is the constant 4, it is one instruction. */
+GPT_INLINE v128_t gpt_load(const float *p, size_t n)
+{
+    return n >= 4 ? wasm_v128_load(p) : gpt_load_tail(p, n);
+}
+
 #endif
