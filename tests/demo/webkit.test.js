@@ -43,7 +43,7 @@ describe('WebKitGTK', { skip, concurrency: 1 }, () => {
               browser.run(
                 `const section = document.getElementById(arguments[0])
               return !section.matches('[aria-busy="true"], :has([aria-busy="true"])')
-                && section.matches(':has(svg, table, canvas, [role="img"], .problem)')`,
+                && section.matches(':has(svg, table, canvas, [role="img"], .failed)')`,
                 id,
               ),
             `${id} has no figure`,
@@ -54,7 +54,7 @@ describe('WebKitGTK', { skip, concurrency: 1 }, () => {
             complaints,
             inner: innerWidth,
             wide: document.documentElement.scrollWidth - innerWidth,
-            failed: [...document.querySelectorAll('.section > .problem')].map((one) => one.textContent),
+            failed: [...document.querySelectorAll('.section > .failed')].map((one) => one.textContent),
             // The text of one section is about NaN.
             wrong: [...document.querySelectorAll('.section:not(#half-precision)')].flatMap(
               (one) => one.innerText.match(/.{0,40}(NaN|undefined).{0,40}/g) ?? [],

@@ -89,9 +89,10 @@ let made
 /** @param {import('vite').UserConfig['define']} define */
 async function make(define) {
   const { opening, text, preview } = await render(define)
-  const [html, whole] = [opening, opening + text].map(
-    (sections) => `<header class="topbar"></header><main class="still">${sections}</main>`,
-  )
+  const [html, whole] = [opening, opening + text].map((sections) => {
+    const plain = sections.replace(/<!--.*?-->/g, '') // a page that took the HTML over would need these
+    return `<header class="topbar"></header><main class="still">${plain}</main>`
+  })
   const picture = preview.replace('<rect', `<style>${STYLE}</style><rect`)
   await initWasm(readFileSync(createRequire(import.meta.url).resolve('@resvg/resvg-wasm/index_bg.wasm')))
   const mark = readFileSync(`${root}public/icon.svg`, 'utf8')

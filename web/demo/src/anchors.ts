@@ -26,3 +26,13 @@ export function land(arrived: Promise<unknown>) {
   go()
   arrived.then(() => stays && go())
 }
+
+/**
+ * Reloads the page at a section. Only so a part is fetched that could not be: Firefox keeps the failure of an
+ * `import()`, and Vite's loader does not fetch a failed style sheet again. Nothing is lost, because the page's state
+ * is in the address.
+ */
+export function reloadAt(id: string) {
+  location.hash = id
+  location.reload()
+}
