@@ -160,11 +160,12 @@ test('an int8 weight takes a byte for each weight, four for each scale, and by d
   )
 })
 
-test('reading the values takes a few MB of memory at most, however large the weight', () => {
+test('reading the values takes a few MB of memory at most, however large the weight, and leaves none', () => {
   const layer = new gpt.Linear(1024, 12_000, { bias: false }).quantize()
-  const heap = heapSize(gpt)
+  const [heap, used] = [heapSize(gpt), usedMemory(gpt)]
   assert.equal(live(layer.int8Weight).values().length, 1024 * 12_000)
   assert.ok(heapSize(gpt) - heap <= 2 ** 23)
+  assert.equal(usedMemory(gpt), used)
   layer.dispose()
 })
 

@@ -148,14 +148,6 @@ test('what makes the collector run takes no memory, and comes once where memory 
   assert.ok(grown < 48 * 2 ** 20, `${grown} bytes became resident`)
 })
 
-test('growing the heap does not invalidate a tensor', () => {
-  const x = gpt.tensor([1, 2, 3])
-  const size = heapSize(gpt)
-  gpt.zeros([2 ** 22])
-  assert.ok(heapSize(gpt) > size)
-  assert.deepEqual(x.toArray(), [1, 2, 3])
-})
-
 test('a scope keeps what arrays, objects, maps and sets of its result hold, however deep', () => {
   const ones = () => gpt.ones([1])
   const { object, array, map, set } = gpt.scope(() => ({
@@ -195,28 +187,13 @@ test('scratch memory that cannot be addressed is refused', () => {
   assert.throws(call, { code: 'MEMORY', message: /^needs 17179869184 bytes/ })
 })
 
-test('a tensor that an inner scope returns belongs to the outer scope', () => {
-  /** @type {Tensor[]} */
-  const returned = []
-  gpt.scope(() => {
-    returned.push(gpt.scope(() => gpt.ones([1])))
-    assert.equal(returned[0].disposed, false)
-  })
-  assert.equal(returned[0].disposed, true)
-})
-
-test('a scope whose function throws or is asynchronous frees all tensors made inside', () => {
+test('a scope whose function throws frees all tensors made inside', () => {
   const address = nextAddress(gpt)
-  assert.throws(
-    () =>
-      gpt.scope(() => {
-        gpt.ones([8])
-        throw new Error('mine')
-      }),
-    /mine/,
-  )
-  assertRefuses(() => gpt.scope(async () => gpt.ones([8])), 'TYPE', /Promise/)
-  assertRefuses(() => gpt.scope(untyped(3)), 'TYPE', /fn should be a function, got 3/)
+  const throwing = () => {
+    gpt.ones([8])
+    throw new Error('mine')
+  }
+  assert.throws(() => gpt.scope(throwing), /mine/)
   assert.equal(nextAddress(gpt), address)
 })
 
@@ -346,13 +323,4 @@ test('a block that is allocated and freed again and again has no list of the oth
   const copies = t.mock.method(Map.prototype, Symbol.iterator)
   for (let i = 0; i < 1000; i++) memory.free(memory.allocate(64))
   assert.equal(copies.mock.callCount(), 0)
-})
-
-test('a message has only the numbers of `.data.slice()`, and the whole heap of `.data`', async () => {
-  const one = await loadForTest({ threads: 1 })
-  const x = one.tensor([1, 2, 3, 4])
-  const copy = structuredClone(x.data.slice()) // as postMessage copies
-  assert.deepEqual([...copy], [1, 2, 3, 4])
-  assert.equal(copy.buffer.byteLength, 16)
-  assert.equal(structuredClone(x.data).buffer.byteLength, heapSize(one))
 })

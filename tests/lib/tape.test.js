@@ -490,8 +490,12 @@ test('a result outlives its scope where only a gradient reads it, and is freed a
   assert.ok(used(x) - before < 100)
 })
 
-test('a gradient that is assigned in a scope stays, whoever else has that tensor', () => {
+test('a gradient that is assigned in a scope stays, and so does the one that was in .grad before', () => {
   const [a, b] = [parameter([3]), parameter([4])]
+  a.mul(3).sum().backward()
+  const first = gradientOf(a)
+  a.grad = null
+  assert.equal(first.item(), 3)
   gpt.scope(() => {
     a.mul(3).sum().backward()
     a.grad = gradientOf(a).clamp({ max: 1 })

@@ -164,13 +164,6 @@ test('thousands of calls to busy and to sleeping threads give the bits of one th
   gpt.dispose()
 })
 
-test('idle threads sleep', { skip }, async () => {
-  const gpt = await loadForTest({ threads: 3 })
-  new gpt.GELU().forward(gpt.randn([100_000]))
-  await workersSleep(gpt)
-  gpt.dispose()
-})
-
 test('sleeping threads do not keep Node alive', { skip }, async () => {
   const code = `import { loadForTest } from './support.js'
     const gpt = await loadForTest({ threads: 3 })
