@@ -1,4 +1,3 @@
-/** @import { Tensor } from 'gpt-layers' */
 /** @import { Gpt } from './support.js' */
 
 import assert from 'node:assert/strict'
