@@ -61,25 +61,21 @@ int gpt_schedule_has_next(gpt_schedule *s, size_t first, size_t tokens)
     return twice_middle * s->parts / (2 * s->total) == s->part;
 }
 
-/* One panel, transposed four rows by four columns at a time. */
-static void pack_panel(float *panel, const float *rows, size_t n, size_t step, size_t size, float factor)
+/* Four rows by four columns are transposed at a time: rows of one panel. */
+void gpt_pack_queries(float *panels, const float *rows, size_t n, size_t step, size_t size, float factor)
 {
     const v128_t f = wasm_f32x4_splat(factor), zero = wasm_f32x4_splat(0.0f);
-    for (size_t lane = 0; lane < GPT_PANEL_WIDTH; lane += 4)
+    for (size_t row = 0; row < gpt_round_up(n, GPT_PANEL_WIDTH); row += 4) {
+        const size_t lane = row % GPT_PANEL_WIDTH;
+        float *to = panels + (row - lane) * gpt_padded(size) + lane;
         for (size_t d = 0; d < size; d += 4) {
             v128_t r[4];
             for (size_t i = 0; i < 4; i++)
                 r[i] =
-                    lane + i < n ? wasm_f32x4_mul(gpt_load(rows + (lane + i) * step + d, size - d), f) : zero;
-            gpt_store_transposed(panel + d * GPT_PANEL_WIDTH + lane, GPT_PANEL_WIDTH, r[0], r[1], r[2], r[3]);
+                    row + i < n ? wasm_f32x4_mul(gpt_load(rows + (row + i) * step + d, size - d), f) : zero;
+            gpt_store_transposed(to + d * GPT_PANEL_WIDTH, GPT_PANEL_WIDTH, r[0], r[1], r[2], r[3]);
         }
-}
-
-void gpt_pack_queries(float *panels, const float *rows, size_t n, size_t step, size_t size, float factor)
-{
-    for (size_t r = 0; r < n; r += GPT_PANEL_WIDTH)
-        pack_panel(panels + r * gpt_padded(size), rows + r * step, gpt_min(GPT_PANEL_WIDTH, n - r), step,
-                   size, factor);
+    }
 }
 
 /* Rows of GPT-2's qkv lie 9216 bytes apart: read in place, all would fall into 16 of the first-level cache's

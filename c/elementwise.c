@@ -265,9 +265,7 @@ int gpt_pow(float *y, const float *x, size_t n, float exponent, size_t part, siz
     return GPT_OK;
 }
 
-GPT_INLINE v128_t absolute(v128_t x) { return wasm_f32x4_abs(x); }
-
-GPT_UNARY(gpt_abs, absolute)
+GPT_UNARY(gpt_abs, wasm_f32x4_abs)
 
 GPT_INLINE v128_t abs_gradient(v128_t dy, v128_t x)
 {

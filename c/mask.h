@@ -33,29 +33,22 @@ static inline uint32_t gpt_mask_word(uint32_t seed, uint32_t index)
 /* Whether p is a probability. NaN is not. */
 static inline int gpt_mask_valid(float p) { return p >= 0.0f && p <= 1.0f; }
 
-/* An element is dropped if its word is less than this threshold. With p = 1, the few words that are not less
- * are multiplied by a scale of 0. */
-static inline uint32_t gpt_mask_threshold(float p)
-{
-    return p < 1.0f ? (uint32_t)((double)p * 0x1p32) : UINT32_MAX;
-}
-
-/* The factor of the elements that are kept: 1 / (1 - p), and 0 for p = 1. */
-static inline float gpt_mask_scale(float p) { return p < 1.0f ? (float)(1.0 / (1.0 - (double)p)) : 0.0f; }
-
-/* The seed and the numbers above, as vectors: made once for a call. */
+/* The seed and p as vectors: made once for a call. An element is dropped if its word is less than the threshold,
+ * otherwise multiplied by the scale. With p = 1, the few words that are not less are multiplied by 0. */
 typedef struct gpt_mask {
     v128_t start, key, threshold, scale;
 } gpt_mask;
 
 GPT_INLINE gpt_mask gpt_mask_of(uint32_t seed, float p)
 {
+    const uint32_t threshold = p < 1.0f ? (uint32_t)((double)p * 0x1p32) : UINT32_MAX;
+    const float scale = p < 1.0f ? (float)(1.0 / (1.0 - (double)p)) : 0.0f;
     return (gpt_mask){
         .start = wasm_i32x4_make((int32_t)seed, (int32_t)(seed + GPT_MASK_STEP),
                                  (int32_t)(seed + 2 * GPT_MASK_STEP), (int32_t)(seed + 3 * GPT_MASK_STEP)),
         .key = wasm_i32x4_splat((int32_t)gpt_mask_key(seed)),
-        .threshold = wasm_i32x4_splat((int32_t)gpt_mask_threshold(p)),
-        .scale = wasm_f32x4_splat(gpt_mask_scale(p)),
+        .threshold = wasm_i32x4_splat((int32_t)threshold),
+        .scale = wasm_f32x4_splat(scale),
     };
 }
 
