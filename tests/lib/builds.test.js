@@ -20,7 +20,7 @@ const path = (/** @type {string} */ name) => fileURLToPath(new URL(name, import.
 
 /** They test JavaScript that is the same for every build. */
 const SAME_FOR_ALL =
-  'arguments errors examples files frompretrained identity memory module safetensors'.split(' ')
+  'arguments errors examples files frompretrained identity memory module print safetensors'.split(' ')
 /** They call most kernels. */
 const BY_DEFAULT = ['layers', 'notebook']
 /** They choose their own numbers of threads. */

@@ -184,6 +184,15 @@ test('a subclass loads itself, with the parameters that it adds', async () => {
   )
 })
 
+test('a file of a model with another norm says the number of heads', async () => {
+  class Normed extends gpt.GPTModel {
+    finalNorm = new gpt.RMSNorm(6)
+  }
+  const own = new Normed({ ...CONFIG, embDim: 6, nHeads: 3 }).eval()
+  const loaded = await Normed.fromPretrained(ours(own))
+  assert.equal(String(loaded.forward(IDS)), String(own.forward(IDS)))
+})
+
 test('a parameter has no values while its model loads, and says so', async () => {
   class Eager extends gpt.GPTModel {
     /** @param {ConstructorParameters<typeof gpt.GPTModel>[0]} config */

@@ -149,8 +149,9 @@ test('what makes the collector run takes no memory, and comes once where memory 
 
 test('a scope keeps what arrays, objects, maps and sets of its result hold, however deep', () => {
   const ones = () => gpt.ones([1])
-  const { object, array, map, set } = gpt.scope(() => ({
+  const { object, bare, array, map, set } = gpt.scope(() => ({
     object: ones(),
+    bare: Object.assign(Object.create(null), { one: ones() }),
     array: [ones()],
     map: new Map([[ones(), ones()]]),
     set: new Set([ones()]),
@@ -158,6 +159,7 @@ test('a scope keeps what arrays, objects, maps and sets of its result hold, howe
   const [[key, value]] = map
   const held = {
     object,
+    'property of an object without a prototype': bare.one,
     'array element': array[0],
     'map key': key,
     'map value': value,
