@@ -13,7 +13,7 @@ const fields = {
   rate: number(0.1, { min: 0 }),
   kind: choice('layer', ['layer', 'batch']),
   row: numbers([1, 2]),
-  rows: numbers([], { max: 3 }),
+  rows: numbers([], { lengths: [0, 3] }),
   dots: numbers([0], { each: { min: -1, max: 1 } }),
   cells: edits((name) => /^x\d$/.test(name), { min: -1, max: 1 }),
 }
@@ -64,7 +64,7 @@ test('invalid values in an address are refused by name, and the others take effe
     rate: '-1',
     kind: 'poem',
     row: '1',
-    rows: '1,2,3,4',
+    rows: '1,2',
     dots: '1.5',
     cells: 'y1:1',
     poem: '',
@@ -74,6 +74,8 @@ test('invalid values in an address are refused by name, and the others take effe
   assert.deepEqual(refused, Object.keys(wrong))
   for (const n of ['', ' ', '0', '4097', 'Infinity', 'NaN'])
     assert.deepEqual(one.fromQuery(new Map([['n', n]])).refused, ['n'])
+  for (const row of ['1,1e39', '1,', '1,x', '1,NaN'])
+    assert.deepEqual(one.fromQuery(new Map([['row', row]])).refused, ['row'])
   for (const cells of ['x1:1.5', 'x1:-1.5', 'x1:1:1', 'x1', 'x1:x', 'x1:1,'])
     assert.deepEqual(one.fromQuery(new Map([['cells', cells]])).refused, ['cells'])
   assert.equal(one.fromQuery(new Map(Object.entries({ n: '7', rate: 'x' }))).state.n, 7)

@@ -7,23 +7,12 @@ import { CELLS, OUTPUTS, SEED } from './example.ts'
 export const MAX_EPS = 1e6
 export const EPS = 1e-5
 
-/** Six numbers that float32 has, or none: then the row follows from the batch. */
-function row() {
-  const field = numbers([], { min: 0, max: OUTPUTS })
-  const valid = (values: number[]) =>
-    (values.length === 0 || values.length === OUTPUTS) && values.every(Number.isFinite)
-  return {
-    ...field,
-    read: (text: string) => {
-      const values = field.read(text)
-      return values && valid(values) ? values : undefined
-    },
-  }
-}
+/** Six numbers, or none: then the row follows from the batch. */
+const row = numbers([], { lengths: [0, OUTPUTS] })
 
 const example = slice({
-  first: row(),
-  second: row(),
+  first: row,
+  second: row,
   /** Of the batch and the layer. */
   seed: seed(SEED),
   /** The changed numbers of the batch, the layer, scale and shift, by cell name. */

@@ -55,19 +55,19 @@ export function choice<const T extends string>(initial: T, choices: readonly T[]
 }
 
 /**
- * A list of float32. Its length is fixed unless `min` and `max` say otherwise.
+ * A list of finite float32.
  *
- * @param limits min, max: of the length; each: of every number
+ * @param options lengths: that it may have; each: the limits of every number
  */
 export function numbers(
   initial: number[],
-  { min = initial.length, max = initial.length, each }: Limits & { each?: Limits } = {},
+  { lengths = [initial.length], each }: { lengths?: readonly number[]; each?: Limits } = {},
 ): Field<number[]> {
   const one = number(0, each)
   const read = (line: string) => {
     const values = line === '' ? [] : line.split(',').map(one.read)
-    const known = values.filter((value) => value !== undefined).map(Math.fround)
-    return known.length === values.length && known.length >= min && known.length <= max ? known : undefined
+    const known = values.map((value = NaN) => Math.fround(value))
+    return known.every(Number.isFinite) && lengths.includes(known.length) ? known : undefined
   }
   return { initial, read, write: (values) => values.map(one.write).join(',') }
 }

@@ -15,8 +15,6 @@ export interface Section {
   title: string
   /** The slices of the state that an embed shows and a reset sets back; by default its own. */
   state?: readonly SliceId[]
-  /** Whether it opens the page: its title is then the page's. */
-  opens?: boolean
   /** Once it was fetched. */
   component?: SectionComponent
   /** What to remember of it, in a sentence or two, for a slide and the end of the page; once it was fetched. */
@@ -38,7 +36,6 @@ export const sections: readonly Section[] = [
   {
     id: 'opening',
     title: 'What layer normalization does',
-    opens: true,
     state: ['example', 'story'],
     component: Opening,
   },

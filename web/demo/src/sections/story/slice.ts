@@ -12,7 +12,7 @@ export const ALL = Array.from({ length: NORMS }, (_, i) => i + 1)
 
 export const TEMPERATURE = 0.8
 
-const list = numbers([], { min: 0, max: NORMS, each: { min: 1, max: NORMS } })
+const list = numbers([], { lengths: [0, ...ALL], each: { min: 1, max: NORMS } })
 
 /** The norms that are off, counted from 1. In the address all of them are “all”. */
 const off: Field<number[]> = {
