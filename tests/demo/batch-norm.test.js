@@ -216,8 +216,9 @@ test('a dot can be taken within 24 pixels; keys move it within its limits, and t
   await bad.page.close()
 })
 
-test('the guess points at a number; one sample batch norm refuses in training and normalizes in evaluation', async () => {
-  const { page, complaints } = await show('', { width: 1280, height: 720 })
+test('the guess points at a number of four samples in training; one sample batch norm refuses in training and normalizes in evaluation', async () => {
+  const changed = '&batch-norm.batch=2&batch-norm.mode=evaluation'
+  const { page, complaints } = await show(changed, { width: 1280, height: 720 })
   const tall = () => page.$eval('#batch-norm', (one) => one.getBoundingClientRect().height)
   await click(page, '.guess button:nth-child(1)')
   assert.match(await text(page, '.answer'), /^Not quite: 4\. That feature of every sample/)

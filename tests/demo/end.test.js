@@ -10,14 +10,14 @@ import { click, get, near, test, text, useSite, waitInPage } from './browser.js'
 
 const site = useSite()
 /** The end is there once all sections are. */
-async function openEnd() {
-  const opened = await site.open('', { features: { 'prefers-reduced-motion': 'reduce' } })
+async function openEnd(query = '') {
+  const opened = await site.open(query, { features: { 'prefers-reduced-motion': 'reduce' } })
   await get(opened.page, '#end')
   return opened
 }
 
 test('a sentence leads to each section but the opening; then come the sources, the authors and the day of the build', async () => {
-  const { page, complaints, foreign } = await openEnd()
+  const { page, complaints, foreign } = await openEnd('?batch-norm.batch=1')
   const targets = await page.$$eval('#end > ol a', (all) => all.map((one) => one.getAttribute('href') ?? ''))
   const ids = await page.$$eval('.section', (all) => all.map(({ id }) => id))
   assert.deepEqual(
@@ -35,6 +35,8 @@ test('a sentence leads to each section but the opening; then come the sources, t
   // The link of a task shows what the task is about.
   await click(page, '#end .tasks a[href="#half-precision"]')
   await waitInPage(page, () => location.search.includes('half-precision.precision=float16'))
+  await click(page, '#end .tasks a[href="#batch-norm"]')
+  await waitInPage(page, () => !location.search.includes('batch-norm.batch'))
   assert.deepEqual([...complaints, ...foreign], [])
   await page.close()
 })

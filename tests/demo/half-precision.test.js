@@ -193,6 +193,20 @@ test('the row is the story’s at its final norm; a guess computes in float16: �
   await page.close()
 })
 
+test('a guess brings the factor and the norms at which its answer holds, as one step', async () => {
+  const { page } = await site.open('?embed=half-precision&half-precision.factor=1&story.off=all', {
+    ready: WHOLE_SECTION,
+    features: { 'prefers-reduced-motion': 'reduce' },
+  })
+  await click(page, '#half-precision .guess button ::-p-text(zeros)')
+  await eventually(async () => (await steps(page)).at(-1) === '0', 'the norm gives no zero')
+  assert.deepEqual((await steps(page)).slice(4, 6), ['∞', '∞'])
+  await press(page, 'Control', 'z')
+  assert.match(await text(page, '#half-precision .figure'), /No norm/)
+  await waitInPage(page, () => /story\.off=all.*half-precision\.factor=1$/.test(location.search))
+  await page.close()
+})
+
 test('with the page’s switch off the row has no norm, and the text babbles; on again, both are back', async () => {
   const { page, complaints } = await site.open('?embed=half-precision', { ready: WHOLE_SECTION })
   const { without } = await (async () => {

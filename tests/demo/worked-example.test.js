@@ -658,6 +658,13 @@ test('the guess is answered by the figure: sample 1 moves by 1, its normalized r
   await press(page, 'Control', 'z')
   assert.deepEqual(await numbers(page, 'n'), NORMALIZED)
   await page.close()
+  const large = await openStill('example.first=1,2,3,4,5,16777216')
+  await pressButton(large.page, 'nothing')
+  assert.match(
+    await text(large.page, `${ROOT} .answer`),
+    /^Yes: nothing\. But in float32 a number from 224 on/,
+  )
+  await large.page.close()
 })
 
 test('at 1280 by 720 every step fits 690 pixels, and no preset moves a number, or its own word', async () => {

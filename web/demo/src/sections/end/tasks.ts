@@ -39,6 +39,7 @@ export const TASKS: readonly Task[] = [
   },
   {
     id: 'batch-norm',
+    show: (page) => page.edit('batch-norm', { batch: 4, mode: 'training' }),
     does: 'Change one number of the batch of four.',
     asks: 'How many results of layer and of batch norm change?',
     answer: '5 and 4',
