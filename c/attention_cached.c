@@ -25,18 +25,13 @@ size_t gpt_attention_cache_size(size_t capacity, size_t size)
     return gpt_floats(gpt_round_up(capacity, KEYS_PER_PANEL), size);
 }
 
-/* Scratch of a single token: for each head the scaled query, and the scores of whole panels. */
-static size_t token_size(size_t keys, size_t heads, size_t size)
-{
-    return gpt_floats(heads, gpt_floats_sum(gpt_round_up(keys, KEYS_PER_PANEL), size));
-}
-
 size_t gpt_attention_cached_scratch_size(size_t tokens, size_t past, size_t heads, size_t size)
 {
     const size_t keys = gpt_floats_sum(past, tokens);
     if (!gpt_fits4(keys, heads, size, 1)) return GPT_TOO_MANY;
-    return tokens < FEWEST_TOKENS_BY_HEAD ? token_size(keys, heads, size)
-                                          : gpt_attention_block_size(tokens, keys, size);
+    if (tokens >= FEWEST_TOKENS_BY_HEAD) return gpt_attention_block_size(tokens, keys, size);
+    /* for each head the scaled query, and the scores of whole panels */
+    return gpt_floats(heads, gpt_floats_sum(gpt_round_up(keys, KEYS_PER_PANEL), size));
 }
 
 /* Key j is a lane of its panel: number d is at d · KEYS_PER_PANEL. */

@@ -41,9 +41,6 @@ enum { LANES = GPT_INT8_OUTS, SCALE_BYTES = 4 * LANES, SUM_BYTES = 2 * LANES, LA
 /* A weight p is not negative: it has all 14 bits. */
 static const float MOST_P = 16383.0f;
 
-/* The largest query, so that size · 128 · most <= 2^31. */
-static float most_query(size_t size) { return fminf(GPT_INT8_MOST_Q, 0x1p24f / (float)size); }
-
 static size_t columns_of(size_t size) { return gpt_round_up(size, LANES); }
 
 /* Bytes of a head's block, of keys or of values. Either may leave the end unused. */
@@ -163,10 +160,11 @@ static void attend_one(float *y, float *scratch, const gpt_head *a, size_t t, si
     const size_t n = a->past + t + 1, keys = gpt_round_up(n, LANES);
     float *sums = scratch, *scores = sums + heads * columns; /* [heads][columns], [heads][keys] */
     gpt_int8_header *queries = (gpt_int8_header *)(void *)(scores + heads * keys); /* [heads] */
-    float *q = (float *)(void *)(queries + heads); /* [heads][columns] int16 */
+    float *q = (float *)(void *)(queries + heads);                      /* [heads][columns] int16 */
+    const float most_q = fminf(GPT_INT8_MOST_Q, 0x1p24f / (float)size); /* size · 128 · most_q <= 2^31 */
     for (size_t h = 0; h < heads; h++) {
-        queries[h] = gpt_int8_numbers_of(q + h * columns / 2, a->q + t * a->step + h * size, size, 1,
-                                         most_query(size), GPT_INT8_OFFSET, a->dot);
+        queries[h] = gpt_int8_numbers_of(q + h * columns / 2, a->q + t * a->step + h * size, size, 1, most_q,
+                                         GPT_INT8_OFFSET, a->dot);
         queries[h].step /= sqrtf((float)size);
     }
     for (size_t j = 0; j < n; j += LANES)

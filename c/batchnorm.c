@@ -38,14 +38,6 @@ static double variance_of(double *mean, const float *x, size_t rows, size_t cols
     return squares / (double)rows;
 }
 
-static void column_statistics(float *mean, float *off, float *var, const float *x, size_t rows, size_t cols)
-{
-    double m;
-    *var = (float)variance_of(&m, x, rows, cols);
-    *mean = (float)m;
-    *off = (float)(m - *mean);
-}
-
 /* d = x - m */
 GPT_INLINE v128_t difference(v128_t x, size_t r, const void *m)
 {
@@ -89,10 +81,15 @@ static void statistics(float *mean, float *off, float *var, const float *x, size
     }
     if (again) moments(o, v, x, m, rows, cols, n);
     for (size_t c = 0; c < n; c++) {
+        if (!(v[c] < (double)INFINITY)) {
+            double exact_mean;
+            v[c] = variance_of(&exact_mean, x + c, rows, cols);
+            m[c] = (float)exact_mean;
+            o[c] = exact_mean - m[c];
+        }
         mean[c] = m[c];
         off[c] = (float)o[c];
         var[c] = (float)v[c];
-        if (!(v[c] < (double)INFINITY)) column_statistics(mean + c, off + c, var + c, x + c, rows, cols);
     }
 }
 
@@ -122,29 +119,20 @@ int gpt_batchnorm_update(float *running_mean, float *running_var, const float *m
     return GPT_OK;
 }
 
-/* 1/√(var + eps) of a column; from x where x is the batch, and float32 cannot hold its variance. With eps 0, a
- * constant column of the batch is the shift, as in PyTorch. */
-static double rstd_of(float var, float eps, int is_batch, const float *x, size_t rows, size_t cols)
-{
-    double mean, squares = (double)var + (double)eps;
-    if (is_batch && !gpt_squares_fit((double)var, eps)) {
-        squares = variance_of(&mean, x, rows, cols) + (double)eps;
-        if (squares == 0.0) return 0.0;
-    }
-    return 1.0 / sqrt(squares);
-}
-
 /* The normalized value of COLS_PER_VECTOR columns: u = (x - m) · s + t, with s = rstd and t = -off · rstd. */
 typedef struct normalizer {
     v128_t m, s, t;
 } normalizer;
 
-/* Where x - m might overflow, m is 0: then the mean is at most √rows deviations, and subtracting it later costs
- * little precision. */
-static void column_normalizer(float *m, float *s, float *t, const float *x, float off, float var, size_t rows,
+/* The same for a column of the batch whose variance float32 cannot hold. Where x - m might overflow, m is 0: then
+ * the mean is at most √rows deviations, and subtracting it later costs little precision. With eps 0, a constant
+ * column is the shift, as in PyTorch. */
+static void column_normalizer(float *m, float *s, float *t, const float *x, float off, size_t rows,
                               size_t cols, float eps)
 {
-    const double rstd = rstd_of(var, eps, 1, x, rows, cols), mean = (double)*m + (double)off;
+    double exact_mean;
+    const double squares = variance_of(&exact_mean, x, rows, cols) + (double)eps;
+    const double rstd = squares == 0.0 ? 0.0 : 1.0 / sqrt(squares), mean = (double)*m + (double)off;
     if (rstd * (double)FLT_MAX < sqrt((double)rows)) *m = 0.0f;
     *s = (float)rstd;
     *t = (float)((double)*m * rstd - mean * rstd);
@@ -163,7 +151,7 @@ GPT_INLINE normalizer normalizer_of(const float *x, const float *mean, const flo
         wasm_v128_store(m, u.m);
         wasm_v128_store(s, u.s);
         wasm_v128_store(t, u.t);
-        column_normalizer(m + c, s + c, t + c, x + c, off[c], var[c], rows, cols, eps);
+        column_normalizer(m + c, s + c, t + c, x + c, off[c], rows, cols, eps);
         u = (normalizer){.m = wasm_v128_load(m), .s = wasm_v128_load(s), .t = wasm_v128_load(t)};
     }
     return u;

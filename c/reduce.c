@@ -14,13 +14,6 @@
 /* rows with fewer elements are summed in PyTorch's order */
 enum { SHORT_ROW = 8 };
 
-/* The divisor of the sum of squares: cols, or cols - 1 if unbiased. For cols = 0 it is 0, so that the
- * result is NaN. */
-static double divisor(size_t cols, int unbiased)
-{
-    return unbiased && cols > 0 ? (double)(cols - 1) : (double)cols;
-}
-
 /* A row of fewer than SHORT_ROW elements in PyTorch's order. */
 GPT_INLINE float short_sum(const float *x, size_t n)
 {
@@ -72,10 +65,11 @@ int gpt_var(float *var, const float *x, size_t rows, size_t cols, int unbiased)
 {
     const int status = gpt_check(var && x, gpt_fits(rows, cols), unbiased == 0 || unbiased == 1);
     if (status) return status;
+    const size_t divisor = unbiased && cols > 0 ? cols - 1 : cols; /* of the sum of squares */
     for (size_t r = 0; r < rows; r++) {
         const float *x_r = x + r * cols;
         const double mean = sum_f64(x_r, 0.0, cols, 0) / (double)cols;
-        var[r] = (float)(sum_f64(x_r, mean, cols, 1) / divisor(cols, unbiased));
+        var[r] = (float)(sum_f64(x_r, mean, cols, 1) / (double)divisor);
     }
     return GPT_OK;
 }
