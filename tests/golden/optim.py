@@ -74,36 +74,36 @@ def clip(max_norm, scale=1.0):
     }
 
 
-def cosine(warmup, steps, low):
+def cosine(steps, warmup=0, min=0.0):
     """nanoGPT's get_lr, as a factor."""
 
     def factor(i):
         if i < warmup:
             return (i + 1) / (warmup + 1)
         if i > steps:
-            return low
-        return low + 0.5 * (1.0 + math.cos(math.pi * (i - warmup) / (steps - warmup))) * (1 - low)
+            return min
+        return min + 0.5 * (1.0 + math.cos(math.pi * (i - warmup) / (steps - warmup))) * (1 - min)
 
     return factor
 
 
-def schedule(warmup, steps, low):
+def schedule(**options):
     """The rates of two groups, of epochs 0 to 11, then of epoch 3 and the next."""
     parameters = [nn.Parameter(torch.zeros(1)) for _ in range(2)]
     groups = [{"params": parameters[:1]}, {"params": parameters[1:], "lr": 0.1}]
     optimizer = optim.SGD(groups, lr=0.3)
-    scheduler = optim.lr_scheduler.LambdaLR(optimizer, cosine(warmup, steps, low))
+    scheduler = optim.lr_scheduler.LambdaLR(optimizer, cosine(**options))
     rates = [scheduler.get_last_lr()]
     for epoch in [*[None] * 11, 3, None]:
         optimizer.step()
         scheduler.step(*[] if epoch is None else [epoch])
         rates.append(scheduler.get_last_lr())
-    return {"warmup": warmup, "steps": steps, "min": low, "rates": rates}
+    return {**options, "rates": rates}
 
 
 def cases():
     return {
-        "schedules": [schedule(3, 9, 0.1), schedule(0, 5, 0.0), schedule(4, 20, 0.5)],
+        "schedules": [schedule(warmup=3, steps=9, min=0.1), schedule(steps=5), schedule(warmup=4, steps=20, min=0.5)],
         "runs": [run(*setting) for setting in SETTINGS],
         "clips": [clip(1.0), clip(0.0), clip(1000.0), clip(1.0, 1e15), clip(1.0, 0.0), clip(1e-6, 1e-6)],
     }

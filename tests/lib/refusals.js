@@ -31,6 +31,7 @@ new AdamW([{ params: [of(2)] }, { params: [of(3)], maximize: true }]) // VALUE A
 new AdamW([of(2)], { amsgrad: true }) // VALUE AdamW: options should be among lr, betas, eps, weightDecay, got "amsgrad"
 new AdamW([{ params: [of(2)] }, { params: [of(3)], lr: -1 }]) // VALUE AdamW: paramGroups[1].lr should be a finite number >= 0, got -1
 new AdamW([{ params: [of(2)] }, { params: [of(3)], betas: [0, 1] }]) // VALUE AdamW: paramGroups[1].betas[1] should be a number >= 0 and < 1, got 1
+new AdamW([of(1), of(2), of(3), of(4)]).loadStateDict({ weight: of(1) }) // VALUE AdamW.loadStateDict: names in dict should be among state.0.step, state.0.exp_avg, state.0.exp_avg_sq, state.1.step, state.1.exp_avg, state.1.exp_avg_sq, ..., state.3.exp_avg_sq, got "weight"
 new AdamW([{ params: of(2) }]) // TYPE AdamW: parameters[0].params should be an array of Tensors, got a Tensor
 of(2, 5).add('1') // TYPE add: other should be a Tensor or a number, got "1"
 of(2, 2).add(of(2, 2), { alpha: 2 }) // TYPE add: takes at most 1 argument, got 2: a Tensor, an object
