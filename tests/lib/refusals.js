@@ -478,6 +478,13 @@ of(2, 5).reshape(5, -1) // TYPE reshape: takes at most 1 argument, got 2: 5, -1;
 of(0).reshape([-1, 0]) // SHAPE reshape: shape should hold 0 elements, got [-1, 0]
 of(2, 3).reshape([-1, 4]) // SHAPE reshape: shape should hold 6 elements, got [-1, 4]
 of(2, 3).reshape([-1, -1]) // VALUE reshape: shape[1] should be a non-negative integer, got -1
+scope(() => { const relu = new ReLU(); relu.onForward(() => 1); return relu.forward(x) }) // TYPE ReLU.onForward: a listener's result should be a Tensor or undefined (an arrow function with braces returns undefined), got 1
+scope(() => { const relu = new ReLU(); relu.onForward(() => null); return relu.forward(x) }) // TYPE ReLU.onForward: a listener's result should be a Tensor or undefined (an arrow function with braces returns undefined), got null
+scope(() => { const relu = new ReLU(); relu.onForward(() => false); return relu.forward(x) }) // TYPE ReLU.onForward: a listener's result should be a Tensor or undefined (an arrow function with braces returns undefined), got false
+scope(() => { const relu = new ReLU(); relu.onForward(() => ({ output: x })); return relu.forward(x) }) // TYPE ReLU.onForward: a listener's result should be a Tensor or undefined (an arrow function with braces returns undefined), got an object
+scope(() => { const relu = new ReLU(); relu.onForward(() => [1, 2]); return relu.forward(x) }) // TYPE ReLU.onForward: a listener's result should be a Tensor or undefined (an arrow function with braces returns undefined), got [1, 2]
+scope(() => { const relu = new ReLU(); relu.onForward(() => Promise.resolve(x)); return relu.forward(x) }) // TYPE ReLU.onForward: a listener's result should be a Tensor or undefined (an arrow function with braces returns undefined), got a Promise
+scope(() => { const relu = new ReLU(); relu.onForward(() => gone); return relu.forward(x) }) // DISPOSED ReLU.onForward: a listener's result should be a live Tensor, got one that was disposed
 rmsNorm(of(2, 5), []) // VALUE rmsNorm: shape should have 1 to 64 sizes, got 0
 rmsNorm(of(2, 5), 5, of(2, 3, 4)) // SHAPE rmsNorm: weight should have shape [5], got [2, 3, 4]
 rmsNorm(of(2, 5), 5, null, 1e-3) // TYPE rmsNorm: options should be a plain object, got 0.001; write { eps: 0.001 }
