@@ -8,7 +8,7 @@ export type NormSettings = { divisor: 'n' | 'n-1'; eps: number }
 
 /** A row of numbers, with its mean and variance. */
 export interface Row {
-  values: number[]
+  values: readonly number[]
   mean: number
   /** Divided as the settings say. */
   variance: number

@@ -1,22 +1,20 @@
 // What a row of dots is, and where its parts stand, in pixels.
 
+import type { Row } from '../norm.ts'
 import { cellText } from '../numbers.ts'
 import { scaleWithin, type Scale } from '../scales.ts'
 import { spread, stack } from './dots.ts'
 
-/** A row as a figure shows it. */
-export interface DotRow {
+/**
+ * A row as a figure shows it. Its mean and variance are written at its end. The mean is a tick; one standard
+ * deviation to either side is a bar under the dots.
+ */
+export interface DotRow extends Partial<Row> {
+  values: Row['values']
   key: string
   label?: string
   /** A second line under the label. */
   note?: string
-  values: readonly number[]
-  /**
-   * Written at the row's end. The mean is a tick; one standard deviation to either side is a bar under the
-   * dots.
-   */
-  mean?: number
-  variance?: number
   /** Called with a dot's ghost where a drag is taken back; by default `onmove` is, with the dot's value. */
   onback?: (i: number, value: number) => void
   /** Where the dots were: rings. */

@@ -39,7 +39,7 @@ const index = (row: number, col?: number) => subscript(`${row + 1}${col === unde
  */
 function equation(
   name: string,
-  operands: number[],
+  operands: readonly number[],
   calculate: (...operands: number[]) => number,
   value: number,
   write: (texts: string[]) => string,

@@ -16,7 +16,10 @@ export const PRESETS = {
 }
 
 /** What to look at in each preset, from the row's normalized numbers and those of PyTorch's row. */
-export const LOOKS: Record<keyof typeof PRESETS, (normalized: number[], unchanged: number[]) => string> = {
+export const LOOKS: Record<
+  keyof typeof PRESETS,
+  (normalized: readonly number[], unchanged: readonly number[]) => string
+> = {
   outlier: (normalized) => {
     const others = normalized.filter((_, c) => c !== OUTLIER.at)
     const [least, most] = [Math.min(...others), Math.max(...others)].map((value) => cellText(value, 2))
