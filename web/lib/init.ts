@@ -51,7 +51,7 @@ export const init = {
    * @example gpt.init.normal(layer.weight, { std: 0.02 })
    */
   normal(tensor: Tensor, options?: NormalOptions): Tensor {
-    return filled('normal', 'mean std', arguments, tensor, () => {
+    return filled('normal', arguments, () => {
       const checks = { mean: checkFinite, std: checkNonNegative }
       const { mean, std } = checkOptions(options, { mean: 0, std: 1 }, checks)
       random.normal(tensor, std, mean)
@@ -64,7 +64,7 @@ export const init = {
    * @example gpt.init.uniform(layer.weight, { a: -0.1, b: 0.1 })
    */
   uniform(tensor: Tensor, options?: UniformOptions): Tensor {
-    return filled('uniform', 'a b', arguments, tensor, () => {
+    return filled('uniform', arguments, () => {
       const { a, b } = checkOptions(options, { a: 0, b: 1 }, { a: checkFinite })
       const isEnd = (b: number) => b >= a && Math.fround(Math.fround(b) - Math.fround(a)) < Infinity
       checkNumber('b', b, `a number from ${a} (a) on`, isEnd)
@@ -74,7 +74,7 @@ export const init = {
 
   /** Sets all elements to a value, as PyTorch's init.constant_. */
   constant(tensor: Tensor, value: number): Tensor {
-    return filled('constant', '', arguments, tensor, () => {
+    return filled('constant', arguments, () => {
       checkNumber('value', value)
       tensor.data.fill(value)
     })
@@ -82,12 +82,12 @@ export const init = {
 
   /** Sets all elements to 0, as PyTorch's init.zeros_. */
   zeros(tensor: Tensor): Tensor {
-    return filled('zeros', '', arguments, tensor, () => tensor.data.fill(0))
+    return filled('zeros', arguments, () => tensor.data.fill(0))
   },
 
   /** Sets all elements to 1, as PyTorch's init.ones_. */
   ones(tensor: Tensor): Tensor {
-    return filled('ones', '', arguments, tensor, () => tensor.data.fill(1))
+    return filled('ones', arguments, () => tensor.data.fill(1))
   },
 
   /**
@@ -97,9 +97,7 @@ export const init = {
    * @param tensor [out, in, ...]: a Linear's weight. More axes multiply both sizes
    */
   xavierUniform(tensor: Tensor, options?: XavierOptions): Tensor {
-    return filled('xavierUniform', '', arguments, tensor, () =>
-      drawUniform(tensor, xavierStd(tensor, options)),
-    )
+    return filled('xavierUniform', arguments, () => drawUniform(tensor, xavierStd(tensor, options)))
   },
 
   /**
@@ -109,9 +107,7 @@ export const init = {
    * @param tensor as for xavierUniform
    */
   xavierNormal(tensor: Tensor, options?: XavierOptions): Tensor {
-    return filled('xavierNormal', '', arguments, tensor, () =>
-      random.normal(tensor, xavierStd(tensor, options)),
-    )
+    return filled('xavierNormal', arguments, () => random.normal(tensor, xavierStd(tensor, options)))
   },
 
   /**
@@ -123,9 +119,7 @@ export const init = {
    * @example gpt.init.kaimingUniform(layer.weight, { nonlinearity: 'relu' })
    */
   kaimingUniform(tensor: Tensor, options?: KaimingOptions): Tensor {
-    return filled('kaimingUniform', '', arguments, tensor, () =>
-      drawUniform(tensor, kaimingStd(tensor, options)),
-    )
+    return filled('kaimingUniform', arguments, () => drawUniform(tensor, kaimingStd(tensor, options)))
   },
 
   /**
@@ -136,25 +130,19 @@ export const init = {
    * @param options as for kaimingUniform
    */
   kaimingNormal(tensor: Tensor, options?: KaimingOptions): Tensor {
-    return filled('kaimingNormal', '', arguments, tensor, () =>
-      random.normal(tensor, kaimingStd(tensor, options)),
-    )
+    return filled('kaimingNormal', arguments, () => random.normal(tensor, kaimingStd(tensor, options)))
   },
 }
 
+/** See `checkCount`. */
+const IN_PYTORCH: Readonly<Record<string, string>> = { normal: 'mean std', uniform: 'a b' }
+
 /**
- * @param inPyTorch see `checkCount`
- * @param args the arguments of the public function
- * @param fill checks the options and writes the elements
+ * @param args the arguments of the public function: a tensor and others
+ * @param fill checks the others and writes the elements
  */
-function filled(
-  name: keyof typeof init,
-  inPyTorch: string,
-  args: ArrayLike<unknown>,
-  tensor: Tensor,
-  fill: () => unknown,
-): Tensor {
-  const checked = () => {
+function filled(name: keyof typeof init, args: ArrayLike<unknown>, fill: () => unknown): Tensor {
+  const checked = (tensor: Tensor) => {
     // In the constructor of a model that fromPretrained makes: the file has its values.
     if (tensor instanceof Tensor && tensor.isMeta) return tensor
     checkTensor('tensor', tensor)
@@ -162,7 +150,8 @@ function filled(
     tensor.changed()
     return tensor
   }
-  return named(`init.${name}`, checked, inPyTorch, init[name].length)(...(args as []))
+  const fn = named(`init.${name}`, checked, IN_PYTORCH[name], init[name].length)
+  return fn(...(args as unknown as [Tensor]))
 }
 
 /** Draws from the uniform distribution of this standard deviation around 0. */

@@ -5,7 +5,7 @@ import { checkArray, checkFunction, checkInteger, construct } from '../check.ts'
 import { fail } from '../errors.ts'
 import { checkTensor } from '../tensor/check.ts'
 import { same } from '../tensor/reshape.ts'
-import { type Context, checkModule, constructLayer, forwardParts, Module } from './module.ts'
+import { type Context, checkModule, constructLayer, forwardLayers, Module } from './module.ts'
 import { printList } from './print.ts'
 
 /** The parts of a layer whose `layers` are named '0', '1', ... as in PyTorch. A subclass may have more properties. */
@@ -45,7 +45,7 @@ export class Sequential extends Module {
    */
   override forward(x: Tensor, context?: Context): Tensor {
     checkTensor('x', x)
-    return forwardParts('layers', this.layers, x, context)
+    return forwardLayers(this.layers, x, context)
   }
 }
 

@@ -6,7 +6,7 @@ import { records } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { GELU } from './activations.ts'
 import { Affine, Linear } from './linear.ts'
-import { constructLayer, forwardParts, isPlain, Module } from './module.ts'
+import { constructLayer, forwardLayers, isPlain, Module } from './module.ts'
 import { checkConfig } from '../config.ts'
 
 /**
@@ -70,7 +70,7 @@ export class FeedForward extends Module {
    */
   override forward(x: Tensor): Tensor {
     const args = this.#fusedArguments(x, checkRows(x, [this.embDim], 'embDim'))
-    if (args === null) return forwardParts('layers', this.layers, x)
+    if (args === null) return forwardLayers(this.layers, x)
     const y = Tensor.empty(x.shape)
     run('gpt_feedforward_forward', [y, SCRATCH, x, ...args])
     return y

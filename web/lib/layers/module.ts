@@ -556,10 +556,10 @@ export function forwardPart(name: string, layer: unknown, x: Indices, context?: 
   return checkTensor(`${name}'s output`, asObject(returned).output)
 }
 
-/** Calls layers that are parts of another one, each with the output of the one before. See `forwardPart`. */
-export function forwardParts(name: string, layers: unknown, x: Tensor, context?: Context): Tensor {
-  checkArray(name, layers, 'an array of layers')
-  const calls = layers.map((layer, i) => (h: Tensor) => forwardPart(`${name}[${i}]`, layer, h, context))
+/** Calls the `layers` of another one, each with the output of the one before. See `forwardPart`. */
+export function forwardLayers(layers: unknown, x: Tensor, context?: Context): Tensor {
+  checkArray('layers', layers, 'an array of layers')
+  const calls = layers.map((layer, i) => (h: Tensor) => forwardPart(`layers[${i}]`, layer, h, context))
   return chain(x, calls)
 }
 

@@ -119,8 +119,8 @@ const GPT2_SIZES = [
 export function configOf(
   infos: readonly TensorInfo[],
   stated: Record<string, unknown>,
-  wanted: object = {},
-  strict: boolean = true,
+  wanted: object,
+  strict: boolean,
 ): GPTModelConfig {
   const given = readConfig('config', wanted)
   const theirs = infos.map(({ name }) => name)

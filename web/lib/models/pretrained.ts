@@ -42,7 +42,7 @@ export interface PretrainedOptions {
   signal?: SignalLike
 }
 
-const DEFAULTS: PretrainedOptions & { dtype: 'float32' | 'int8'; strict: boolean } = {
+const DEFAULTS: PretrainedOptions & { dtype: 'float32' | 'int8'; config: object; strict: boolean } = {
   dtype: 'float32',
   config: {},
   strict: true,

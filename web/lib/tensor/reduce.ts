@@ -303,7 +303,7 @@ interface Along {
 
 function checkReduction(x: Tensor, options: Reduction | undefined, defaults: Defaults = DEFAULTS): Along {
   const { dim, keepdim } = checkOptions(options, defaults)
-  const axes = checkAxes('dim', dim, x.shape.length)
+  const axes = checkAxes(dim, x.shape.length)
   const kept = x.shape.map((size, axis) => (axes.includes(axis) ? 1 : size))
   const shape = keepdim ? kept : x.shape.filter((_, axis) => !axes.includes(axis))
   return { axes, kept, shape, count: sizeOf(axes.map((axis) => x.shape[axis])) }

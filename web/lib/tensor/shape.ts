@@ -112,15 +112,15 @@ export function checkAxis(name: string, dim: unknown, rank: number): number {
  * @param dim an axis, several, or undefined; as in PyTorch, `[]` means all, as undefined does
  * @returns the axes from 0, ascending; none for the shape []
  */
-export function checkAxes(name: string, dim: unknown, rank: number): number[] {
+export function checkAxes(dim: unknown, rank: number): number[] {
   const all = Array.from({ length: rank }, (_, axis) => axis)
   if (!Array.isArray(dim)) {
-    const axis = dim === undefined ? undefined : checkAxis(name, dim, rank)
+    const axis = dim === undefined ? undefined : checkAxis('dim', dim, rank)
     return axis === undefined ? all : all.filter((one) => one === axis)
   }
   if (dim.length === 0) return all
-  const axes = Array.from(dim, (one, i) => checkAxis(`${name}[${i}]`, one, rank))
-  if (new Set(axes).size < axes.length) throw fail('VALUE', name, 'name each axis once', describe(dim))
+  const axes = Array.from(dim, (one, i) => checkAxis(`dim[${i}]`, one, rank))
+  if (new Set(axes).size < axes.length) throw fail('VALUE', 'dim', 'name each axis once', describe(dim))
   return all.filter((axis) => axes.includes(axis))
 }
 
