@@ -446,19 +446,20 @@ test('a square matrix is turned where the file has it the other way, in a replac
   const original = newModel({ embDim: 8, nHeads: 2, nLayers: 1, bias: false })
   const other = newModel({ embDim: 8, nHeads: 2, nLayers: 1, bias: false })
   other.trfBlocks[0].attn.cProj = untyped(new gpt.Linear(8, 8, { bias: false }))
-  const wanted = String(original.forward(IDS))
+  const wanted = original.forward(IDS)
+  const isWanted = () => gpt.allclose(other.forward(IDS), wanted, { atol: 1e-7 }) // Linear adds in another order
   for (const names of /** @type {const} */ (['gpt2', 'book'])) {
     const entries = gpt.loadSafetensors(gpt.saveSafetensors(original, { names }))
     const dict = Object.fromEntries(
       Object.entries(entries).filter(([name]) => /weight$|scale$/.test(name)), // without the zeros for biases
     )
     other.loadStateDict(dict)
-    assert.equal(String(other.forward(IDS)), wanted, names)
+    assert.ok(isWanted(), names)
   }
   const saved = other.stateDict()
   const copy = Object.fromEntries(Object.entries(saved).map(([name, tensor]) => [name, tensor.clone()]))
   other.loadStateDict(copy) // our own names: as they are
-  assert.equal(String(other.forward(IDS)), wanted)
+  assert.ok(isWanted())
 })
 
 test('a small int8 layer loads in 2 MiB of memory', async () => {
