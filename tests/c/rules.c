@@ -163,7 +163,8 @@ static void kernel_agrees_in_styles(const kernel *k)
             }
 }
 
-/* Every special value at every place of every input of a small call, or at some 24 places. */
+/* Every special value at every place of every input of a small call, or at some 24 places, with other scalars at
+ * each place. */
 static void kernel_agrees_on_specials(const kernel *k)
 {
     static const size_t small[3][MOST_SIZES] = {{2, 5, 3, 2, 3}, {9, 3, 6, 1, 1}, {21, 1, 9, 1, 5}};
@@ -176,6 +177,7 @@ static void kernel_agrees_on_specials(const kernel *k)
             for (size_t at = 0; has_floats(k, i) && at < t.n[i]; at += 1 + t.n[i] / 24)
                 for (size_t s = 0; s < SPECIALS; s++) {
                     char text[80];
+                    for (size_t j = 0; j < MOST_SCALARS; j++) chosen.scalars[j] = (unsigned)(at + j);
                     chosen.special = &specials[s];
                     chosen.special_in = i, chosen.special_at = at;
                     make_trial(&t, k, &chosen);
