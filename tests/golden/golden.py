@@ -51,7 +51,7 @@ def notebook():
 
 
 def random():
-    """random.json: torch.randn and torch.rand, bit for bit, long ones as a digest; nn.Linear's weights."""
+    """random.json: torch.randn and torch.rand, bit for bit, long ones as a digest."""
     cases = []
     for seed in (0, 1, 123, 2**31, 2**32 - 1, -1, 2**40 + 7):
         for name, draw in (("randn", torch.randn), ("rand", torch.rand)):
@@ -75,19 +75,7 @@ def random():
         torch.manual_seed(123)
         digest = hashlib.sha256(getattr(torch, name)(1000003).numpy().tobytes()).hexdigest()
         digests.append({"seed": 123, "name": name, "n": 1000003, "sha256": digest})
-    linears = []
-    for i, o, bias in ((1, 1, True), (3, 17, True), (5, 6, False), (33, 65, True), (768, 8, True)):
-        torch.manual_seed(42)
-        layer = nn.Linear(i, o, bias=bias)
-        linears.append(
-            {
-                "inFeatures": i,
-                "outFeatures": o,
-                "weight": pack(layer.weight),
-                "bias": pack(layer.bias) if bias else None,
-            }
-        )
-    return {"cases": cases, "digests": digests, "linears": linears}
+    return {"cases": cases, "digests": digests}
 
 
 def lines(value, depth=2):

@@ -180,7 +180,7 @@ def calls():
     small = ([1], [3], [17], [2, 33], [2, 3, 65])
     products = ((1, 1, 1), (3, 17, 3), (17, 3, 65), (33, 65, 17), (65, 17, 33), (5, 65, 1), (7, 1, 65))
     for rows, i, o in products + ((7, 768, 3072), (1, 3072, 768)):
-        yield case("Linear", [i, o], [rows, i])
+        yield case("Linear", [i, o], [rows, i], drawn=i == 17)
     for rows, i, o in products + ((7, 768, 2304), (1, 768, 2304)):
         yield case("Conv1D", [o, i], [rows, i], drawn=i == 17)
     for count, size, ids in (
