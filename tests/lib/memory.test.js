@@ -5,7 +5,7 @@ import { beforeEach, test } from 'node:test'
 import { setImmediate as nextTask } from 'node:timers/promises'
 import { Memory } from '../../build/lib/runtime/memory.js'
 import { begin, run, SCRATCH } from '../../build/lib/runtime/runtime.js'
-import { assertRefuses, heapSize, loadForTest, memoryOf, nextAddress, untyped } from './support.js'
+import { assertRefuses, heapSize, loadForTest, untyped, usedMemory } from './support.js'
 
 /** @type {Gpt} */
 let gpt
@@ -50,9 +50,9 @@ function training(gpt, vocabSize = 5) {
 test('200 training steps in scopes keep the heap flat', () => {
   const step = training(gpt)
   for (let i = 0; i < 10; i++) gpt.scope(() => step(i))
-  const [size, address, { used }] = [heapSize(gpt), nextAddress(gpt), memoryOf(gpt)]
+  const [size, used] = [heapSize(gpt), usedMemory(gpt)]
   for (let i = 0; i < 200; i++) gpt.scope(() => step(i))
-  assert.deepEqual([heapSize(gpt), nextAddress(gpt), memoryOf(gpt).used], [size, address, used])
+  assert.deepEqual([heapSize(gpt), usedMemory(gpt)], [size, used])
 })
 
 test('500 training steps in a loop that yields keep the heap flat', async () => {
@@ -189,13 +189,13 @@ test('scratch memory that cannot be addressed is refused', () => {
 })
 
 test('a scope whose function throws frees all tensors made inside', () => {
-  const address = nextAddress(gpt)
+  const used = usedMemory(gpt)
   const throwing = () => {
     gpt.ones([8])
     throw new Error('mine')
   }
   assert.throws(() => gpt.scope(throwing), /mine/)
-  assert.equal(nextAddress(gpt), address)
+  assert.equal(usedMemory(gpt), used)
 })
 
 test('what an asynchronous function of the user’s throws, after it was refused, does not end the program', async () => {
@@ -224,25 +224,25 @@ test('what an asynchronous function of the user’s throws, after it was refused
 test('beyond maxMemory an error says what to do, and all tensors stay', async () => {
   gpt = await loadForTest({ maxMemory: 4 })
   const size = heapSize(gpt)
-  const address = nextAddress(gpt)
+  const used = usedMemory(gpt)
   assertRefuses(() => gpt.zeros([2 ** 20]), 'MEMORY', /zeros: needs 4194304 bytes.*dispose/)
   assertRefuses(() => gpt.zeros([2 ** 40]), 'MEMORY', /zeros/)
   assertRefuses(() => new gpt.Linear(1000, 1100), 'MEMORY', /^Linear: needs/)
   assert.equal(heapSize(gpt), size)
-  assert.equal(nextAddress(gpt), address)
+  assert.equal(usedMemory(gpt), used)
   gpt.zeros([2 ** 18])
 })
 
 test('a layer of which a part does not fit into memory leaves nothing behind', async () => {
   gpt = await loadForTest({ maxMemory: 4 })
-  const address = nextAddress(gpt)
+  const used = usedMemory(gpt)
   const sizes = { embDim: 4, nHeads: 2, contextLength: 4, nLayers: 1, vocabSize: 150_000 }
   // Its first matrix fits into memory, its second does not.
   assertRefuses(() => new gpt.FeedForward({ embDim: 700, hiddenDim: 800 }), 'MEMORY', /^FeedForward: needs/)
   assertRefuses(() => new gpt.FeedForward({ embDim: 4, approximate: untyped('erf') }), 'VALUE', /approximate/)
   assertRefuses(() => new gpt.GPTModel(sizes), 'MEMORY', /^GPTModel: needs 2400000 bytes/)
   new gpt.GPTModel({ ...sizes, tieWeights: true, vocabSize: 60_000 }).dispose()
-  assert.equal(nextAddress(gpt), address)
+  assert.equal(usedMemory(gpt), used)
 })
 
 test('freed blocks are reused and merged, in any order of freeing', () => {

@@ -244,15 +244,6 @@ export function transpose(gpt, matrix) {
   return gpt.tensor(rows[0].map((_, column) => rows.map((row) => row[column])))
 }
 
-/**
- * The address that the next small tensor gets. It is the same before and after a call that leaves nothing
- * behind.
- *
- * @param {Gpt} gpt
- * @returns {number}
- */
-export const nextAddress = (gpt) => gpt.scope(() => gpt.zeros([1]).byteOffset)
-
 /** @param {Gpt} gpt @returns {number} bytes of WebAssembly memory */
 export const heapSize = (gpt) => gpt.exports.memory.buffer.byteLength
 
