@@ -4,18 +4,20 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTask } from 'node:timers/promises'
 import { LAYERS } from '../layers.js'
-import { assertRefuses, collectGarbage, gradientOf, loadForTest, until, untyped } from './support.js'
+import {
+  assertRefuses,
+  collectGarbage,
+  gradientOf,
+  loadForTest,
+  until,
+  untyped,
+  usedMemory,
+} from './support.js'
 
 const gpt = await loadForTest()
 
-/** For `used`. */
-const probe = gpt.zeros([1])
-
 /** @param {number[] | number[][]} values */
 const parameter = (values) => gpt.parameter(gpt.tensor(values))
-
-/** @param {Tensor} tensor @returns {number} bytes in use in its instance */
-const used = (tensor) => untyped(gpt.Tensor).live(tensor).memory.used
 
 test('a layer may be called twice before one backward, with batches of different sizes', () => {
   const layer = new gpt.Linear(3, 2)
@@ -123,9 +125,9 @@ test('a frozen parameter gets no gradient, and a frozen layer keeps nothing', ()
   const [first, norm] = model.layers
   const x = gpt.randn([8, 64])
   const keptBy = () => {
-    const before = used(x)
+    const before = usedMemory(gpt)
     const y = model.forward(x)
-    const kept = used(x) - before
+    const kept = usedMemory(gpt) - before
     y.dispose()
     return kept
   }
@@ -156,11 +158,11 @@ test('in noGrad nothing stays but the output, which dispose frees at once', () =
   for (const [name, make] of Object.entries(LAYERS)) {
     const [layer, input] = make(gpt, { rows: 6, cols: 8, heads: 2 })
     for (const mode of [layer.train(), layer.eval()]) {
-      const before = used(probe)
+      const before = usedMemory(gpt)
       const y = gpt.noGrad(() => mode.forward(input))
       assert.equal(y.requiresGrad, false)
       y.dispose()
-      assert.equal(used(probe), before, name)
+      assert.equal(usedMemory(gpt), before, name)
     }
   }
 })
@@ -363,11 +365,11 @@ test('a scope that returns a loss keeps what backward needs, and backward frees 
   const { model, x } = largeModel()
   const step = () => gpt.scope(() => gpt.scope(() => model.forward(x).pow(2)).mean())
   step().backward()
-  const before = used(x)
+  const before = usedMemory(gpt)
   const loss = step()
-  assert.ok(used(x) - before > 128_000)
+  assert.ok(usedMemory(gpt) - before > 128_000)
   loss.backward()
-  assert.ok(used(x) - before < 100)
+  assert.ok(usedMemory(gpt) - before < 100)
   const other = gpt.scope(() => ({ loss: step(), norm: gpt.ones([1]) }))
   other.loss.backward()
   assert.deepEqual(other.norm.toArray(), [1])
@@ -377,14 +379,14 @@ test('a scope frees a graph that it does not return, and backward within a scope
   const { model, x } = largeModel()
   gpt.scope(() => model.forward(x).mean().backward())
   const grads = model.parameters().map(gradientOf)
-  const before = used(x)
+  const before = usedMemory(gpt)
   gpt.scope(() => void model.forward(x).mean())
-  assert.equal(used(x), before)
+  assert.equal(usedMemory(gpt), before)
   gpt.scope(() => {
     gpt.scope(() => model.forward(x).mean().backward())
     model.forward(x).mean().backward()
   })
-  assert.equal(used(x), before)
+  assert.equal(usedMemory(gpt), before)
   assert.deepEqual(
     grads.map(({ disposed }) => disposed),
     grads.map(() => false),
@@ -451,31 +453,31 @@ test('two results of one scope share what their gradients read, and the last bac
     })
   for (const loss of losses()) loss.backward()
   assert.deepEqual([w, v].map(gradientOf).map(String), ['tensor([2.])', 'tensor([4.])'])
-  const before = used(w)
+  const before = usedMemory(gpt)
   const [first, second] = losses()
   second.backward()
   first.backward()
   for (const loss of [first, second]) loss.dispose()
-  assert.equal(used(w), before)
+  assert.equal(usedMemory(gpt), before)
 })
 
 test('a graph is freed with the last tensor that leads to it: by its scope, or when that is disposed', () => {
   const { model, x } = largeModel()
-  const before = used(x)
+  const before = usedMemory(gpt)
   const loss = () => gpt.scope(() => model.forward(x).exp().mean())
   gpt.scope(() => void loss().mul(2))
-  assert.equal(used(x), before)
+  assert.equal(usedMemory(gpt), before)
   const kept = loss()
   const next = kept.mul(2)
   kept.dispose()
-  assert.ok(used(x) - before > 128_000)
+  assert.ok(usedMemory(gpt) - before > 128_000)
   next.dispose()
-  assert.equal(used(x), before)
+  assert.equal(usedMemory(gpt), before)
 })
 
 test('a result outlives its scope where only a gradient reads it, and is freed after backward', () => {
   const x = parameter([1, 2])
-  const before = used(x)
+  const before = usedMemory(gpt)
   /** @type {Tensor | null} */
   let inner = null
   const loss = gpt.scope(() => (inner = x.exp()).sum())
@@ -487,7 +489,7 @@ test('a result outlives its scope where only a gradient reads it, and is freed a
   const expected = [1, 2].map((value) => 2 * Math.exp(2 * value) + Math.exp(value))
   assert.ok(gradientOf(x).data.every((value, i) => Math.abs(value / expected[i] - 1) < 1e-6))
   x.grad = null
-  assert.ok(used(x) - before < 100)
+  assert.ok(usedMemory(gpt) - before < 100)
 })
 
 test('a gradient that is assigned in a scope stays, and so does the one that was in .grad before', () => {
@@ -510,10 +512,10 @@ test('a gradient that is assigned in a scope stays, and so does the one that was
   assert.equal(b.grad, given)
   gpt.scope(() => void (b.grad = gpt.tensor([5])))
   assert.equal(given.item(), 5)
-  const before = used(b)
+  const before = usedMemory(gpt)
   for (let i = 0; i < 3; i++) gpt.scope(() => void (b.grad = gradientOf(b).mul(2)))
   assert.equal(gradientOf(b).item(), 40)
-  assert.equal(used(b), before)
+  assert.equal(usedMemory(gpt), before)
 })
 
 test('a graph of 10,000 steps is no deeper than one of ten', () => {
@@ -536,9 +538,9 @@ test('an error in a gradient function comes out, and what was computed on the wa
     })
     return h.mul(2).sum()
   }
-  const before = used(w)
+  const before = usedMemory(gpt)
   gpt.scope(() => assert.throws(() => failing().backward(), /^Error: mine$/))
-  assert.equal(used(w), before)
+  assert.equal(usedMemory(gpt), before)
   assert.equal(w.mul(2).requiresGrad, true)
   w.sum().backward()
   assert.equal(gradientOf(w).data[0], 2)
@@ -569,12 +571,12 @@ test('without a scope, backward frees at once what a layer has kept for it', () 
   for (const [name, make] of Object.entries(LAYERS)) {
     const [layer, input] = make(gpt, { rows: 6, cols: 8, heads: 2 })
     const x = input instanceof gpt.Tensor ? gpt.parameter(input) : input
-    const before = used(probe)
+    const before = usedMemory(gpt)
     const y = layer.forward(x)
     const loss = y.sum()
     loss.backward()
     for (const owned of [loss, y, ...[x, ...layer.parameters()].map(({ grad }) => grad)]) owned?.dispose()
-    assert.equal(used(probe), before, name)
+    assert.equal(usedMemory(gpt), before, name)
   }
 })
 
