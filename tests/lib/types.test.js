@@ -344,14 +344,10 @@ test('an editor shows the documentation of each class and each option', () => {
   assert.ok(classes >= 18 && options >= 30, `${classes} classes, ${options} options`)
 })
 
-test('an editor offers what the API has, and no internals', () => {
+test('an editor offers what a layer has, and no internals', () => {
   const { complete } = editor()
   const members = `apply buffers children dispose embDim eps eval extraRepr forward loadStateDict modules namedBuffers
     namedChildren namedModules namedParameters normalizedShape onForward parameters quantize requiresGrad scale shift
     stateDict toString train training zeroGrad`
   assert.deepEqual(complete('\nnorm.').sort(), members.split(/\s+/))
-  for (const names of [complete('\ngpt.'), complete('gpt.ones([2, 5]).')]) {
-    assert.ok(names.includes('dispose') && names.length > 10, names.join())
-    assert.ok(!names.some((name) => /runtime|memory|storage|hold|empty|^_/i.test(name)), names.join())
-  }
 })
