@@ -39,8 +39,6 @@ const float specials[SPECIALS] = {
     0.0f,    -0.0f,    1e-45f, -1e-45f, 0.75f * FLT_MIN, -0.75f * FLT_MIN, FLT_MIN, -FLT_MIN,
     FLT_MAX, -FLT_MAX, 3e38f,  -3e38f,  INFINITY,        -INFINITY,        NAN,     -NAN,
 };
-const size_t sizes[SIZES] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 768, 1023, 3072};
-const size_t row_counts[ROW_COUNTS] = {1, 2, 3, 5, 6, 17, 33};
 
 static void fail(const char *format, va_list arguments)
 {
@@ -336,11 +334,6 @@ size_t random_below(size_t n) { return (size_t)(random_u64() % n); }
 void fill_random(float *values, size_t n, float low, float high)
 {
     for (size_t i = 0; i < n; i++) values[i] = random_in(low, high);
-}
-
-void fill_gauss(float *values, size_t n, float mean, float deviation)
-{
-    for (size_t i = 0; i < n; i++) values[i] = mean + deviation * random_gauss();
 }
 
 double largest(const float *values, size_t n)

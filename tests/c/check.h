@@ -114,7 +114,6 @@ float random_in(float low, float high);
 float random_gauss(void); /* mean 0, deviation 1, nearly normal */
 size_t random_below(size_t n);
 void fill_random(float *values, size_t n, float low, float high);
-void fill_gauss(float *values, size_t n, float mean, float deviation);
 
 /* The largest |value|. 0 without values. */
 double largest(const float *values, size_t n);
@@ -122,16 +121,5 @@ double largest(const float *values, size_t n);
 /* Zeros, denormals, the limits of the normal range, huge values, infinities and NaN, each with both signs. */
 enum { SPECIALS = 16 };
 extern const float specials[SPECIALS];
-
-/* Lengths around multiples of 4, 8 and 16, and sizes of GPT-2. */
-enum { SIZES = 20, SMALL_SIZES = 17 };
-extern const size_t sizes[SIZES]; /* 1 ... 17, then 768, 1023, 3072 */
-
-/* Numbers of rows below, at and above the kernels' tiles of 2, 6 and 16. */
-enum { ROW_COUNTS = 7 };
-extern const size_t row_counts[ROW_COUNTS]; /* 1, 2, 3, 5, 6, 17, 33 */
-
-/* A size that no float tensor can have: SIZE_MAX / 2 floats are more bytes than there are addresses. */
-#define HUGE_SIZE (SIZE_MAX / 2)
 
 #endif

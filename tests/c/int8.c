@@ -55,6 +55,9 @@ static int8_weight quantized(const float *weight, size_t out, size_t in, size_t 
 
 static size_t up_to(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 static float scale_of(int8_weight q, size_t o, size_t i) { return *int8_scale(q, o, i); }
+/* As a number of floats, more bytes than there are addresses. */
+#define HUGE_SIZE (SIZE_MAX / 2)
+
 enum { SHAPES = 10, GROUPS = 6 };
 static const size_t shapes[SHAPES][2] = {{1, 1},  {1, 7},  {8, 2},   {3, 5},  {33, 16},
                                          {32, 3}, {7, 33}, {65, 70}, {8, 64}, {45, 769}};
