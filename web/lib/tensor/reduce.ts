@@ -341,22 +341,8 @@ const reduceRows = (x: Tensor, along: Along, ofRow: (row: Float32Array) => numbe
 
 /** @returns the elements with these axes after the others: x itself where they are, otherwise a copy */
 function withLast(x: Tensor, axes: readonly number[]): Tensor {
-  // Neighbors of one kind are one axis, so that few axes are moved.
-  const blocks: { size: number; isReduced: boolean }[] = []
-  x.shape.forEach((size, axis) => {
-    const isReduced = axes.includes(axis)
-    const last = blocks.at(-1)
-    if (size === 1) return
-    if (last?.isReduced === isReduced) last.size *= size
-    else blocks.push({ size, isReduced })
-  })
-  const isLast = blocks.every(({ isReduced }, i) => !isReduced || i === blocks.length - 1)
-  if (isLast) return x
-  const order = blocks
-    .map((_, i) => i)
-    .sort((a, b) => Number(blocks[a].isReduced) - Number(blocks[b].isReduced))
-  return x
-    .detach()
-    .reshape(blocks.map(({ size }) => size))
-    .permute(order)
+  const first = axes.find((axis) => x.shape[axis] !== 1) ?? x.shape.length
+  const others = x.shape.map((_, axis) => axis).filter((axis) => !axes.includes(axis))
+  const areLast = others.every((axis) => axis < first || x.shape[axis] === 1)
+  return areLast ? x : x.detach().permute([...others, ...axes])
 }

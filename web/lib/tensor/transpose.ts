@@ -40,22 +40,25 @@ export const transpose = /* @__PURE__ */ operation((x: Tensor, dim0: number, dim
 })
 
 function reorder(x: Tensor, order: readonly number[]): Tensor {
-  const rank = order.length
   const y = temporary(() => {
     let moved = x
     let axes = x.shape.map((_, axis) => axis) // of x, in the order in which `moved` has them
     order.forEach((axis, to) => {
-      // Move the axis to its place: swap it with the axes from `to` up to it.
+      // Move the axis to its place, and those after it that stay its neighbors: swap them with the axes from `to` on.
       const from = axes.indexOf(axis)
       if (from === to) return
-      const size = (begin: number, end: number) => sizeOf(axes.slice(begin, end).map((i) => x.shape[i]))
+      let end = from + 1
+      while (end < axes.length && axes[end] === order[to + end - from]) end++
+      const size = (first: number, end: number) => sizeOf(axes.slice(first, end).map((i) => x.shape[i]))
+      const [rows, cols] = [size(to, from), size(from, end)]
+      const sizes = [size(0, to), rows, cols, size(end, axes.length)]
+      axes = [...axes.slice(0, to), ...axes.slice(from, end), ...axes.slice(to, from), ...axes.slice(end)]
+      if (rows === 1 || cols === 1) return // the elements stay where they are
       const y = Tensor.empty(moved.shape)
-      const sizes = [size(0, to), size(to, from), size(from, from + 1), size(from + 1, rank)]
       run('gpt_transpose', [y, moved, ...sizes])
       moved = y
-      axes = [...axes.slice(0, to), axis, ...axes.slice(to, from), ...axes.slice(from + 1)]
     })
-    return moved === x ? x.detach().clone() : moved.reshape(axes.map((axis) => x.shape[axis]))
+    return (moved === x ? x.detach().clone() : moved).reshape(axes.map((axis) => x.shape[axis]))
   })
   const inverse = order.map((_, axis) => order.indexOf(axis))
   return record(y, [x], (dy) => [dy.permute(inverse)], [])
