@@ -15,10 +15,8 @@ export interface TransformerBlockConfig extends AttentionConfig, FeedForwardConf
   layerNormEpsilon?: number
 }
 
-type NormConfig = Pick<TransformerBlockConfig, 'embDim' | 'layerNormEpsilon' | 'bias'>
-
 /** A layer norm with the width, eps and bias of a configuration. */
-export const newNorm = ({ embDim, layerNormEpsilon = 1e-5, bias = true }: NormConfig) =>
+export const newNorm = ({ embDim, layerNormEpsilon = 1e-5, bias = true }: TransformerBlockConfig) =>
   new LayerNorm(embDim, { eps: layerNormEpsilon, bias })
 
 /**

@@ -65,8 +65,8 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
   readonly structuredClone = Symbol('an optimizer: send gpt.saveSafetensors(optimizer.stateDict())')
 
   // Private, so that printing an optimizer does not print the parameters.
-  #groups: readonly ParamGroup<Options>[]
-  #places: readonly Place<Options>[]
+  #groups: readonly ParamGroup<Options>[] = []
+  #places: readonly Place<Options>[] = []
   #checks: readonly { name: string; check: OptionCheck }[]
 
   /**
@@ -78,12 +78,11 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
     nameMethods(new.target)
     if (this.#isOfUser) registerKeeper(this)
     this.#checks = Object.entries(new.target.optionSchema()).map(([name, [, check]]) => ({ name, check }))
-    const groups = construct(new.target, [], 0, () => makeGroups(parameters, defaults))
-    this.#groups = Object.freeze(groups)
-    this.#places = groups.flatMap((group) =>
-      group.params.map((parameter) => ({ parameter, group, state: null })),
-    )
     construct(new.target, [], 0, () => {
+      this.#groups = Object.freeze(makeGroups(parameters, defaults))
+      this.#places = this.#groups.flatMap((group) =>
+        group.params.map((parameter) => ({ parameter, group, state: null })),
+      )
       if (this.#places.length === 0) throw fail('VALUE', 'parameters', 'have at least one Tensor', 'none')
       this.#checkOptions()
     })
