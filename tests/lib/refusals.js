@@ -146,7 +146,6 @@ layers.Embedding.forward([[0, 6], [3, -1]]) // VALUE Embedding.forward: indices[
 layers.Embedding.forward(Int32Array.of(1, 2 ** 31 - 1)) // VALUE Embedding.forward: indices[1] should be an integer from 0 to 6, got 2147483647
 layers.Embedding.forward([2 ** 32]) // VALUE Embedding.forward: indices[0] should be an integer from 0 to 6, got 4294967296
 layers.Embedding.forward([0.5]) // VALUE Embedding.forward: indices[0] should be an integer from 0 to 6, got 0.5
-layers.Embedding.forward([NaN]) // VALUE Embedding.forward: indices[0] should be an integer from 0 to 6, got NaN
 layers.Embedding.forward(values([[1, 0.5]])) // VALUE Embedding.forward: indices[0][1] should be an integer from 0 to 6, got 0.5
 new Embedding(3, 2, { paddingIdx: 0 }) // TYPE Embedding: takes at most 2 arguments, got 3: 3, 2, an object
 embedding([0], of(2, 3, 4)) // SHAPE embedding: weight should have shape [rows, size] with 1 row or more, got shape [2, 3, 4]
@@ -208,24 +207,17 @@ layers.GPTModel.forward(3) // SHAPE GPTModel.forward: ids should end in 1 to 3 (
 layers.GPTModel.newCache(2) // TYPE GPTModel.newCache: options should be a plain object, got 2; write { batchSize: 2 }
 layers.GPTModel.newCache({ maxTokens: 0 }) // VALUE GPTModel.newCache: maxTokens should be an integer from 1 to 3 (contextLength), got 0
 layers.GPTModel.newCache({ maxTokens: 4 }) // VALUE GPTModel.newCache: maxTokens should be an integer from 1 to 3 (contextLength), got 4
-layers.GPTModel.newCache({ maxTokens: 1.5 }) // VALUE GPTModel.newCache: maxTokens should be an integer from 1 to 3 (contextLength), got 1.5
-layers.GPTModel.newCache({ maxTokens: Infinity }) // VALUE GPTModel.newCache: maxTokens should be an integer from 1 to 3 (contextLength), got Infinity
 layers.GPTModel.newCache({ batchSize: 0 }) // VALUE GPTModel.newCache: batchSize should be a positive integer, got 0
 layers.GPTModel.newCache({ batchSize: 1e9 }) // MEMORY GPTModel.newCache: needs 288000000000 bytes for shape [72000000000], and a tensor may have 2147483520
 layers.GPTModel.newCache({ dtype: 'float64' }) // VALUE GPTModel.newCache: dtype should be 'float32' or 'int8', got "float64"
 layers.GPTModel.newCache({ dtype: 8 }) // TYPE GPTModel.newCache: dtype should be 'float32' or 'int8', got 8
 scope(() => layers.GPTModel.newCache().truncate(-1)) // VALUE KeyValueCache.truncate: n should be an integer from 0 to 0 (length), got -1
 scope(() => layers.GPTModel.newCache().truncate(1)) // VALUE KeyValueCache.truncate: n should be an integer from 0 to 0 (length), got 1
-scope(() => layers.GPTModel.newCache().truncate(0.5)) // VALUE KeyValueCache.truncate: n should be an integer from 0 to 0 (length), got 0.5
-scope(() => layers.GPTModel.newCache().truncate(NaN)) // VALUE KeyValueCache.truncate: n should be an integer from 0 to 0 (length), got NaN
 scope(() => layers.GPTModel.newCache().truncate('1')) // TYPE KeyValueCache.truncate: n should be an integer from 0 to 0 (length), got "1"
 closed.truncate(0) // DISPOSED KeyValueCache.truncate: cache should be live, got one that was disposed
 layers.GPTModel.forward([1], { cache: closed }) // DISPOSED GPTModel.forward: cache should be live, got one that was disposed
 layers.GPTModel.forward([1], { cache: null }) // TYPE GPTModel.forward: cache should be a cache that model.newCache made, got null
-layers.GPTModel.forward([1], { cache: 1 }) // TYPE GPTModel.forward: cache should be a cache that model.newCache made, got 1
 layers.GPTModel.forward([1], { cache: {} }) // TYPE GPTModel.forward: cache should be a cache that model.newCache made, got an object
-layers.GPTModel.forward([1], { cache: [] }) // TYPE GPTModel.forward: cache should be a cache that model.newCache made, got []
-layers.GPTModel.forward([1], { cache: of(1) }) // TYPE GPTModel.forward: cache should be a cache that model.newCache made, got a Tensor
 layers.GPTModel.forward([1], { lastOnly: 1 }) // TYPE GPTModel.forward: lastOnly should be true or false, got 1
 scope(() => layers.GPTModel.forward([1], { cache: new GPTModel(config).newCache() })) // VALUE GPTModel.forward: cache should come from this model, got one of another
 scope(() => layers.GPTModel.forward([[1], [2]], { cache: layers.GPTModel.newCache() })) // SHAPE GPTModel.forward: ids should have 1 sequences (the cache's batchSize), got shape [2, 1]
@@ -283,7 +275,6 @@ Reflect.set(leaf, 'grad', of(2, 2)) // SHAPE grad: value should have shape [2], 
 Reflect.set(leaf, 'grad', gone) // DISPOSED grad: value should be a live Tensor, got one that was disposed
 Reflect.set(leaf, 'grad', leaf) // VALUE grad: value should be another Tensor, got the tensor itself
 Reflect.set(leaf, 'grad', undefined) // TYPE grad: value should be a Tensor or null, got undefined
-Reflect.set(leaf, 'grad', 5) // TYPE grad: value should be a Tensor or null, got 5
 Reflect.set(leaf, 'grad', { ...of(2) }) // TYPE grad: value should be a Tensor or null, got an object
 Reflect.set(gone, 'grad', of(1)) // DISPOSED grad: the tensor should be live, got one that was disposed
 of(2, 3).indexSelect({ dim: 1, index: [[0]] }) // SHAPE indexSelect: index should have 1 axis, got shape [1, 1]
@@ -342,7 +333,6 @@ load({ build: 1 }) // TYPE load: build should be 'simd' or 'relaxed', got 1
 load({ int8Kernel: 'int4' }) // VALUE load: int8Kernel should be 'dot' or 'int16', got "int4"
 load({ threads: 0 }) // VALUE load: threads should be a positive integer, got 0
 load({ threads: 1.5 }) // VALUE load: threads should be a positive integer, got 1.5
-load({ threads: Infinity }) // VALUE load: threads should be a positive integer, got Infinity
 load({ threads: '2' }) // TYPE load: threads should be a positive integer, got "2"
 load({ maxMemory: 0 }) // VALUE load: maxMemory should be a number of MiB from 1 to 4096, got 0
 load({ maxMemory: NaN }) // VALUE load: maxMemory should be a number of MiB from 1 to 4096, got NaN
@@ -362,10 +352,7 @@ layers.Linear.requiresGrad(0) // TYPE Linear.requiresGrad: value should be true 
 load({}, 1) // TYPE load: takes at most 1 argument, got 2: an object, 1
 load(2) // TYPE load: options should be a plain object, got 2; write { threads: 2 }
 manualSeed('1') // TYPE manualSeed: n should be a safe integer, got "1"
-manualSeed() // TYPE manualSeed: n should be a safe integer, got undefined
-manualSeed(1n) // TYPE manualSeed: n should be a safe integer, got 1n
 manualSeed(1.5) // VALUE manualSeed: n should be a safe integer, got 1.5
-manualSeed(NaN) // VALUE manualSeed: n should be a safe integer, got NaN
 manualSeed(2 ** 53) // VALUE manualSeed: n should be a safe integer, got 9007199254740992
 of(2, 3).maskedFill([1]) // TYPE maskedFill: mask should be a Tensor, got [1]
 of(2, 3).maskedFill(of(2, 3)) // TYPE maskedFill: value should be a number, got undefined
@@ -480,9 +467,7 @@ of(2, 3).reshape([-1, 4]) // SHAPE reshape: shape should hold 6 elements, got [-
 of(2, 3).reshape([-1, -1]) // VALUE reshape: shape[1] should be a non-negative integer, got -1
 scope(() => { const relu = new ReLU(); relu.onForward(() => 1); return relu.forward(x) }) // TYPE ReLU.onForward: a listener's result should be a Tensor or undefined (an arrow function with braces returns undefined), got 1
 scope(() => { const relu = new ReLU(); relu.onForward(() => null); return relu.forward(x) }) // TYPE ReLU.onForward: a listener's result should be a Tensor or undefined (an arrow function with braces returns undefined), got null
-scope(() => { const relu = new ReLU(); relu.onForward(() => false); return relu.forward(x) }) // TYPE ReLU.onForward: a listener's result should be a Tensor or undefined (an arrow function with braces returns undefined), got false
 scope(() => { const relu = new ReLU(); relu.onForward(() => ({ output: x })); return relu.forward(x) }) // TYPE ReLU.onForward: a listener's result should be a Tensor or undefined (an arrow function with braces returns undefined), got an object
-scope(() => { const relu = new ReLU(); relu.onForward(() => [1, 2]); return relu.forward(x) }) // TYPE ReLU.onForward: a listener's result should be a Tensor or undefined (an arrow function with braces returns undefined), got [1, 2]
 scope(() => { const relu = new ReLU(); relu.onForward(() => Promise.resolve(x)); return relu.forward(x) }) // TYPE ReLU.onForward: a listener's result should be a Tensor or undefined (an arrow function with braces returns undefined), got a Promise
 scope(() => { const relu = new ReLU(); relu.onForward(() => gone); return relu.forward(x) }) // DISPOSED ReLU.onForward: a listener's result should be a live Tensor, got one that was disposed
 rmsNorm(of(2, 5), []) // VALUE rmsNorm: shape should have 1 to 64 sizes, got 0
@@ -526,9 +511,7 @@ new Sequential(1) // TYPE Sequential: modules[0] should be a layer, got 1
 new Sequential(layers.ReLU, [layers.ReLU]) // TYPE Sequential: modules[1] should be a layer, got an array of 1
 layers.Sequential.apply(null) // TYPE Sequential.apply: fn should be a function, got null
 layers.Sequential.onForward() // TYPE Sequential.onForward: listener should be a function, got undefined
-layers.Sequential.train(null) // TYPE Sequential.train: mode should be true or false, got null
 layers.Sequential.train(0) // TYPE Sequential.train: mode should be true or false, got 0
-layers.Sequential.train('false') // TYPE Sequential.train: mode should be true or false, got "false"
 new SGD([of(2, 5)], 0.1, 0.9) // TYPE SGD: takes at most 2 arguments, got 3: an array of 1, 0.1, 0.9; write { lr: 0.1, momentum: 0.9 }
 new SGD([{ params: [of(2)] }]) // TYPE SGD: lr should be a finite number >= 0, got undefined
 new SGD([of(2)], {}) // TYPE SGD: lr should be a finite number >= 0, got undefined
@@ -544,7 +527,6 @@ of().slice(0) // SHAPE slice: the tensor should have 1 axis or more, got shape [
 of(2, 5).slice('1') // TYPE slice: start should be an integer, got "1"
 of(2, 5).slice(0, 1.5) // VALUE slice: end should be an integer, got 1.5
 slice: of(2, 5).%(0, 1, 1) // TYPE %: options should be a plain object, got 1; write { dim: 1 }
-new Softmax(1) // TYPE Softmax: options should be a plain object, got 1; write { dim: 1 }
 softmax(of(2, 5), -1) // TYPE softmax: options should be a plain object, got -1; write { dim: -1 }
 of(2, 5).softmax(-1, 2) // TYPE softmax: takes at most 1 argument, got 2: -1, 2
 softmax(of(2, 3), { dim: 2 }) // VALUE softmax: dim should be an axis from -2 to 1, got 2
@@ -572,9 +554,7 @@ sum mean var: of(2, 5).%([0, 1]) // TYPE %: options should be a plain object, go
 tensor() // TYPE tensor: values should be a number or an array, got undefined
 tensor(['a']) // TYPE tensor: values[0] should be a number or an array, got "a"
 tensor([1, 2], [3]) // SHAPE tensor: values should be flat with 3 elements, or nested, for shape [3], got shape [2]
-tensor([1, 2], [2, 3]) // SHAPE tensor: values should be flat with 6 elements, or nested, for shape [2, 3], got shape [2]
 tensor([[[1], [2]], [3, 4]]) // SHAPE tensor: values[1] should have shape [2, 1] like values[0], got [2]
-tensor([1], 'x') // TYPE tensor: shape should be an array of sizes, got "x"
 tensor(cyclic) // VALUE tensor: values should have at most 64 levels, got more
 tensor(deep) // VALUE tensor: values should have at most 64 levels, got more
 tensor(transferred) // VALUE tensor: values should be readable, got a Float32Array whose memory was transferred or made smaller
@@ -587,7 +567,6 @@ tensor([[1, '2']]) // TYPE tensor: values[0][1] should be a number or an array, 
 tensor([1, [2]]) // SHAPE tensor: values[1] should have shape [] like values[0], got [1]
 tensor([1, 2, 3], [2, 2]) // SHAPE tensor: values should be flat with 4 elements, or nested, for shape [2, 2], got shape [3]
 tensor([[1, 2]], [2, 1]) // SHAPE tensor: values should be flat with 2 elements, or nested, for shape [2, 1], got shape [1, 2]
-tensor([1], 1) // TYPE tensor: shape should be an array of sizes, got 1
 tensor([1], [1.5]) // VALUE tensor: shape[0] should be a non-negative integer, got 1.5
 of(2, 5).topk(2, -1, false) // TYPE topk: takes at most 2 arguments, got 3: 2, -1, false; write { dim: -1, largest: false }
 of(2, 3).topk() // TYPE topk: k should be an integer from 0 to 3, got undefined
