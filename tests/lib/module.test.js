@@ -1,41 +1,35 @@
 // What gpt.Module offers a layer of the user's own: parameters, buffers, gradients, hooks, context.
 
 /** @import { Context, Module, Tensor } from 'gpt-layers' */
-/** @import { Gpt } from './support.js' */
 
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import { inspect } from 'node:util'
 import { Memory } from '../../build/lib/runtime/memory.js'
 import { begin, run } from '../../build/lib/runtime/runtime.js'
 import { gradcheck } from '../gradcheck.js'
 import { assertRefuses, gradientOf, loadForTest, untyped, usedMemory } from './support.js'
 
-/** @type {Gpt} */
-let gpt
-before(async () => {
-  gpt = await loadForTest()
-})
+const gpt = await loadForTest()
+const config = { vocabSize: 5, embDim: 6, nHeads: 2, contextLength: 4, nLayers: 2 }
 
 /** y = scale · x, with a buffer that counts the calls: a layer as a user writes it. */
-const scaleClass = () =>
-  class Scale extends gpt.Module {
-    /** @param {number} size */
-    constructor(size) {
-      super()
-      this.scale = gpt.parameter(gpt.randn([size]))
-      this.callCount = gpt.zeros([])
-    }
-
-    /** @override @param {Tensor} x */
-    forward(x) {
-      this.callCount.data[0]++
-      return x.mul(this.scale)
-    }
+class Scale extends gpt.Module {
+  /** @param {number} size */
+  constructor(size) {
+    super()
+    this.scale = gpt.parameter(gpt.randn([size]))
+    this.callCount = gpt.zeros([])
   }
 
+  /** @override @param {Tensor} x */
+  forward(x) {
+    this.callCount.data[0]++
+    return x.mul(this.scale)
+  }
+}
+
 test('a user’s layer has gradients, alone and within Sequential, and works in a scope', () => {
-  const Scale = scaleClass()
   gpt.manualSeed(3)
   const x = gpt.randn([4, 5])
   const layer = new gpt.Sequential(new gpt.Linear(5, 6), new Scale(6), new gpt.Linear(6, 3))
@@ -59,7 +53,6 @@ test('a user’s layer has gradients, alone and within Sequential, and works in 
 })
 
 test('a buffer is in the state dict, in files and in dispose, but is no parameter', () => {
-  const Scale = scaleClass()
   const layer = new Scale(2)
   assert.deepEqual(
     layer.namedParameters().map(([name]) => name),
@@ -101,7 +94,6 @@ test('an array of tensors has parameters and buffers, as PyTorch’s ParameterLi
 })
 
 test('onForward reaches every layer, and each of several listeners, until it is ended', () => {
-  const Scale = scaleClass()
   const inner = new gpt.Sequential(new Scale(3), new gpt.ReLU())
   const layer = new gpt.Sequential(new gpt.Linear(2, 3), inner)
   const x = gpt.randn([4, 2])
@@ -238,7 +230,6 @@ test('an option of a layer of one’s own passes the Attention beside it', () =>
       return super.forward(x, context)
     }
   }
-  const config = { vocabSize: 5, contextLength: 4, embDim: 6, nHeads: 2, nLayers: 2 }
   const model = new gpt.GPTModel(config).eval()
   const logits = (/** @type {Context} */ options) => model.forward([1, 2], options).toArray()
   const [all, last] = [logits({}), logits({ lastOnly: true })]
@@ -276,22 +267,20 @@ test('a kernel that refuses its arguments is a bug of ours: INTERNAL', () => {
 })
 
 test('one configuration serves a model and each of its layers, and may have undefined values', () => {
-  const config = { embDim: 6, nHeads: 2, contextLength: 4, vocabSize: 5, nLayers: 1, hiddenDim: undefined }
   for (const make of [gpt.Attention, gpt.FeedForward, gpt.TransformerBlock, gpt.GPTModel]) {
-    const layer = new (untyped(make))(config)
+    const layer = new (untyped(make))({ ...config, hiddenDim: undefined })
     assert.ok(layer.parameters().every((/** @type {Tensor} */ { shape }) => Math.max(...shape) < 100))
   }
 })
 
 test('a configuration without biases makes a model without any, and layerNormEpsilon is the norms’ eps', () => {
-  const config = { embDim: 6, nHeads: 2, contextLength: 4, vocabSize: 5, nLayers: 1 }
   const model = new gpt.GPTModel({ ...config, bias: false, layerNormEpsilon: 0.5 }).eval()
   const names = Object.keys(model.stateDict())
   assert.deepEqual(
     names.filter((name) => /bias|shift/.test(name)),
     [],
   )
-  assert.equal(names.length, 2 + 6 + 1 + 1)
+  assert.equal(names.length, 2 + 2 * 6 + 1 + 1)
   const norm = /** @type {import('gpt-layers').LayerNorm} */ (model.finalNorm)
   assert.equal(norm.eps, 0.5)
   const whole = new gpt.GPTModel({ ...config, layerNormEpsilon: 0.5 }).eval()
@@ -302,8 +291,7 @@ test('a configuration without biases makes a model without any, and layerNormEps
 })
 
 test('a clone that a listener makes outlives the forward, and belongs to the scope of its caller', () => {
-  const sizes = { vocabSize: 5, embDim: 6, nHeads: 2, contextLength: 4, nLayers: 2 }
-  const model = new gpt.GPTModel(sizes)
+  const model = new gpt.GPTModel(config)
   const forward = () => model.forward([[0, 1, 2]], { returnWeights: true })
   for (const run of [forward, () => gpt.noGrad(forward)]) {
     /** @type {Tensor[]} */
@@ -402,7 +390,7 @@ test('a layer of the user’s own prints its class, what extraRepr says, and the
 })
 
 test('a layer with a part of a wrong kind keeps the rest: its gradients, its state dict, its memory', () => {
-  const block = new gpt.TransformerBlock({ embDim: 6, nHeads: 2, contextLength: 4 })
+  const block = new gpt.TransformerBlock(config)
   block.attn = untyped(null)
   block.eval().zeroGrad()
   const tensors = Object.values(block.stateDict())
@@ -667,7 +655,7 @@ test('a Tensor that a listener returns takes the place of the output, also for t
 })
 
 test('a listener may replace an Attention’s output beside its weights', () => {
-  const attn = new gpt.Attention({ embDim: 6, nHeads: 2, contextLength: 4 })
+  const attn = new gpt.Attention(config)
   attn.onForward(({ name, output }) => (name === '' ? output.mul(0) : undefined))
   const { output, weights } = untyped(attn).forward(gpt.randn([3, 6]), { returnWeights: true })
   assert.ok(output.data.every((/** @type {number} */ value) => value === 0))
@@ -675,8 +663,7 @@ test('a listener may replace an Attention’s output beside its weights', () => 
 })
 
 test('what a listener puts in place of an output is freed by nobody but its scope, and nothing is left behind', () => {
-  const sizes = { vocabSize: 5, embDim: 6, nHeads: 2, contextLength: 4, nLayers: 2 }
-  const model = new gpt.GPTModel(sizes).eval()
+  const model = new gpt.GPTModel(config).eval()
   const kept = gpt.randn([3, 6])
   const put = {
     kept: () => kept,
