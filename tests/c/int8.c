@@ -94,6 +94,16 @@ static void scratch_stops_growing(void)
 
 /* ---- Quantize ---- */
 
+static void quantize_rounds_to_even(void)
+{
+    static const float weight[10] = {127.0f, 0.5f, 1.5f, 2.5f, -0.5f, -1.5f, -126.5f, 0.4999f, 1.0f, -127.0f};
+    static const int8_t expected[10] = {127, 0, 2, 2, 0, -2, -126, 0, 1, -127};
+    const int8_weight q = quantized(weight, 1, 10, 10);
+    for (size_t i = 0; i < 10; i++)
+        expect(int8_value(q, 0, i) == expected[i], "value %zu is %d", i, int8_value(q, 0, i));
+    end_case();
+}
+
 /* The last two arguments of gpt_int8_quantize, by whether the float32 weight is [in, out]. */
 static size_t out_step(int8_weight q, int is_transposed) { return is_transposed ? 1 : q.in; }
 static size_t in_step(int8_weight q, int is_transposed) { return is_transposed ? q.out : 1; }
@@ -322,6 +332,7 @@ static void test_int8(void)
         "dot, a sum for each run",
         sizes_count_whole_blocks);
     promise("int8 linear needs no more scratch for more than 64 rows", scratch_stops_growing);
+    promise_of_layouts("int8 quantize rounds ties to even", quantize_rounds_to_even);
     promise_of_layouts(
         "int8 quantize in slabs, from either order of the weight, gives the bits of the whole weight",
         quantize_in_slabs);
