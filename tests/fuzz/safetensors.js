@@ -1,4 +1,5 @@
-// Safetensors files made by fast-check: valid files, changed in their bytes and in the words of their headers. Each is read by `gpt.loadSafetensors` and by a layer's. For each file:
+// Safetensors files made by fast-check: of a layer, of a model, and of any tensors, some with faults in the header
+// or in their bytes. `gpt.loadSafetensors` reads each, and a layer. For each file:
 //
 // - The call returned, or threw a GptLayersError VALUE, UNSUPPORTED or TYPE (MEMORY where a tensor is large).
 // - After an error nothing is changed and nothing is left in memory.
@@ -8,10 +9,11 @@
 
 /** @import { Tensor } from 'gpt-layers' */
 /** @import { Gpt } from '../lib/support.js' */
+/** @import { Edit } from './edits.js' */
 
 import fc from 'fast-check'
 import { load } from '../lib/support.js'
-import { json } from '../lib/tensorfile.js'
+import { edit, edited } from './edits.js'
 import { checkError, checkStream, find, findingOf, OF_FILES } from './find.js'
 import { Finding, Witness } from './witness.js'
 
@@ -50,42 +52,17 @@ function half(bits, digits, bias) {
 /** @param {number[]} shape */
 const sizeOf = (shape) => shape.reduce((product, n) => product * n, 1)
 
-/**
- * @param {[string, string, number[]][]} tensors name, dtype, shape
- * @param {Record<string, string>} [metadata]
- * @returns {{ header: string, data: number[] }}
- */
-function fileOf(tensors, metadata) {
-  let at = 0
-  const infos = tensors.map(([name, dtype, shape]) => {
-    const begin = at
-    at += sizeOf(shape) * DTYPES[dtype].bytes
-    return [name, { dtype, shape, data_offsets: [begin, at] }]
-  })
-  const header = JSON.stringify({ __metadata__: metadata, ...Object.fromEntries(infos) })
-  return { header, data: Array.from({ length: at }, (_, i) => (i % 8 < 2 ? (i * 7) % 5 : 0)) }
-}
-
 const GPT2 = { vocabSize: 3, contextLength: 2, embDim: 2, nHeads: 1, nLayers: 1, tieWeights: true }
 
+/** @typedef {[name: string, dtype: string, shape: number[]]} Description of a tensor, in the order of the file */
+
+/** @type {Record<'layer' | 'gpt2', Description[]>} what a layer and a model take */
 const BASES = {
-  empty: fileOf([]),
-  layer: fileOf(
-    [
-      ['bias', 'F32', [2]],
-      ['weight', 'F32', [2, 3]],
-    ],
-    { format: 'pt' },
-  ),
-  dtypes: fileOf(Object.keys(DTYPES).map((dtype) => [dtype.toLowerCase(), dtype, [2]])),
-  shapes: fileOf([
-    ['single', 'F32', []],
-    ['none', 'I64', [0, 4]],
-    ['deep', 'F16', [1, 2, 1, 2]],
-    ['ü"\\\n', 'U8', [1]],
-  ]),
-  metadata: fileOf([['x', 'F32', [1]]], { format: 'pt', '': '', '"': '\u2028' }),
-  gpt2: fileOf([
+  layer: [
+    ['bias', 'F32', [2]],
+    ['weight', 'F32', [2, 3]],
+  ],
+  gpt2: [
     ['h.0.attn.bias', 'U8', [1, 1, 2, 2]],
     ['h.0.attn.c_attn.bias', 'F32', [6]],
     ['h.0.attn.c_attn.weight', 'F32', [2, 6]],
@@ -103,154 +80,101 @@ const BASES = {
     ['ln_f.weight', 'F32', [2]],
     ['wpe.weight', 'F64', [2, 2]],
     ['wte.weight', 'F32', [3, 2]],
-  ]),
+  ],
 }
 
-// ---- Changes. A place is a number, taken modulo the number of places.
-
-const place = fc.nat(2 ** 16)
-const number = fc.constantFrom(
-  ...'0 1 2 3 4 7 8 16 255 -1 0.5 1e300 65536 2147483648 4294967296 9007199254740991 9007199254740992'.split(
-    ' ',
-  ),
-  ...'-0 1e1 2.0 1e999 18446744073709551616 01 0x2 NaN'.split(' '),
+const name = fc.constantFrom(
+  ...['', 'x', 'weight', 'bias', 'a.b', '0', 'ü"\\\n', '\u0000', '\u2028', '\ud800'],
+  ...['__metadata__', '__proto__', 'constructor', 'toString'],
 )
-const name = fc
-  .constantFrom(
-    ...['', 'x', 'weight', 'bias', 'a.b', '0', 'h.0.attn.bias', '\u0000', '\ud800'],
-    ...['F32', 'F64', 'f32', 'F8_E4M3', 'I64', 'BOOL', 'C64'],
-    ...['dtype', 'shape', 'data_offsets', '__metadata__', '__proto__', 'constructor', 'toString'],
-  )
-  .map((text) => JSON.stringify(text))
-/** A value of JSON, and text that is none. */
+/** @type {fc.Arbitrary<Description>} */
+const tensor = fc.tuple(name, fc.constantFrom(...Object.keys(DTYPES)), fc.array(fc.nat(3), { maxLength: 3 }))
+
+// ---- Faults of the header
+
+/** Text in place of a value. */
 const given = fc.oneof(
-  { weight: 6, arbitrary: fc.oneof(number, name) },
-  fc
-    .tuple(name, number, number, number)
-    .map(
-      ([dtype, size, begin, end]) => `{"dtype":${dtype},"shape":[${size}],"data_offsets":[${begin},${end}]}`,
-    ),
-  fc.array(number, { maxLength: 3 }).map((items) => `[${items}]`),
-  fc.array(fc.tuple(name, name), { maxLength: 2 }).map((pairs) => `{${pairs.map((pair) => pair.join(':'))}}`),
-  fc.tuple(fc.nat(200), fc.nat(200)).map(([open, close]) => '['.repeat(open) + ']'.repeat(close)),
-  fc.constantFrom('null', 'true', 'false', '"\\u0064type"', ' ', '\n\t\r ', '\ufeff', '', '}', '{', ',', '"'),
-  fc.constantFrom('"\\u00', '"\\x"', '/**/1', '\u0000', '"a\tb"', '1,2', 'nul', 'x'),
-  fc
-    .oneof({ weight: 50, arbitrary: fc.nat(300) }, { weight: 1, arbitrary: fc.nat(2 ** 17) })
-    .map((n) => JSON.stringify('y'.repeat(n))),
+  fc.jsonValue({ maxDepth: 2 }).map((value) => JSON.stringify(value)),
+  fc.constantFrom(
+    ...'-0 -1 0.5 1e1 2.0 1e999 01 0x2 NaN 4294967296 9007199254740992 18446744073709551616'.split(' '),
+    ...['[0,0,0]', '[4294967296,4294967296]', '[8,0]', '"F8_E4M3"', '"f32"', '"\\u0046\\u0033\\u0032"', ''],
+    JSON.stringify('y'.repeat(2 ** 17)),
+  ),
 )
 
-const change = fc.record({
-  kind: fc.constantFrom(
-    ...['token', 'value', 'value', 'add', 'add', 'insert', 'append', 'remove', 'double', 'copy', 'swap'],
-    ...['begin', 'end', 'cut', 'extend', 'byte', 'byte'],
-  ),
-  at: place,
-  to: place,
-  name,
+const fault = fc.record({
+  kind: fc.constantFrom('more', 'move', 'value', 'value', 'gone', 'other', 'entry', 'twice', 'swap'),
+  at: fc.nat(99),
+  field: fc.nat(2),
   given,
-  more: fc.constantFrom(-1, 1, 4, -4, 8),
+  more: fc.constantFrom(-8, -4, -1, 1, 4, 8),
 })
 
-/** What stands before or behind a header. */
-const ENDS = [' ', '\n\t\r ', '\0', '\ufeff', '[', '"', '}', ',', '{}', 'x']
-
-/** The words of JSON. */
-const WORDS = /"(?:\\.|[^"\\])*"|[-+.\w]+|\s+|[^]/g
-
-/** @param {string[]} words @param {number} at @returns {number} where the value, or the name and value, ends */
-function endOf(words, at) {
-  if (words[at + 1] === ':') return endOf(words, at + 2)
-  let depth = 0
-  do {
-    if ('[{'.includes(words[at])) depth++
-    else if (']}'.includes(words[at])) depth--
-  } while (++at < words.length && depth > 0)
-  return at
-}
-
 /**
- * @param {{ header: string, data: number[] }} file
- * @param {{ kind: string, at: number, to: number, name: string, given: string, more: number }} change of the
- *   header's words, or of the data
+ * @param {[name: string, fields: [name: string, text: string][] | string][]} entries of a header
+ * @param {{ kind: string, at: number, field: number, given: string, more: number }} fault that one of them gets
  */
-function apply({ header, data }, { kind, at, to, name, given, more }) {
-  const words = [...(header.match(WORDS) ?? [])]
-  /** Where values, and names with their values, begin. @param {number} n */
-  const begin = (n) => {
-    const begins = words.flatMap((word, i) => (/^["[{\w-]/.test(word) ? i : []))
-    return begins[n % begins.length] ?? 0
-  }
-  const numbers = words.flatMap((word, i) => (/^\d+$/.test(word) ? i : []))
-  const [first, second] = [begin(at), begin(to)].sort((a, b) => a - b)
-  const [end, last] = [endOf(words, first), endOf(words, second)]
-  const [value, other] = [words.slice(first, end), words.slice(second, last)]
-  if (kind === 'token') words[first] = given
-  if (kind === 'value') words.splice(first, value.length, given)
-  if (kind === 'add' && numbers.length > 0)
-    words[numbers[at % numbers.length]] = String(Number(words[numbers[at % numbers.length]]) + more)
-  if (kind === 'insert') words.splice(at % (words.length + 1), 0, given)
-  if (kind === 'append') words.splice(end, 0, ',', ...(words[first + 1] === ':' ? [name, ':'] : []), given)
-  if (kind === 'remove') words.splice(first, value.length + Number(words[end] === ','))
-  if (kind === 'double') words.splice(end, 0, ',', ...value)
-  if (kind === 'copy') words.splice(end, 0, ',', name, ...value.slice(1)) // of a tensor: under another name
-  if (kind === 'begin') words.unshift(ENDS[to % ENDS.length])
-  if (kind === 'end') words.push(ENDS[to % ENDS.length])
-  if (kind === 'swap' && end <= second) {
-    words.splice(second, other.length, ...value)
-    words.splice(first, value.length, ...other)
-  }
-  if (kind === 'cut') data = data.slice(0, at % (data.length + 1))
-  if (kind === 'extend') data = [...data, ...Array(at % 9).fill(0)]
-  if (kind === 'byte' && data.length > 0)
-    data = data.map((byte, i) => (i === at % data.length ? to % 256 : byte))
-  return { header: words.join(''), data }
+function spoil(entries, { kind, at, field, given, more }) {
+  if (entries.length === 0) return
+  const [i, j] = [at % entries.length, (at + 1) % entries.length]
+  const [name, fields] = entries[i]
+  if (kind === 'entry') entries[i] = [name, given]
+  if (kind === 'twice') entries.push(entries[i])
+  if (kind === 'swap') [entries[i][1], entries[j][1]] = [entries[j][1], fields]
+  if (typeof fields === 'string' || !fields[field]) return
+  const [key, text] = fields[field]
+  if (kind === 'value') fields[field] = [key, given]
+  const added = (/** @type {string} */ digits) => String(Number(digits) + more)
+  if (kind === 'more') fields[field] = [key, text.replace(/\d+/, added)]
+  if (kind === 'move') fields[field] = [key, text.replace(/\d+/g, added)]
+  if (kind === 'gone') fields.splice(field, 1)
+  if (kind === 'other') fields.push([key, given])
 }
 
-/** @type {fc.Arbitrary<(length: bigint) => bigint>} a change of the length that the file states; mostly none */
-const stated = fc.oneof(
-  { weight: 19, arbitrary: fc.constant((/** @type {bigint} */ length) => length) },
-  fc.integer({ min: -4, max: 4 }).map((more) => (/** @type {bigint} */ length) => length + BigInt(more)),
-  fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }).map((length) => () => length),
+const WORDS = ['{', '}', '"', ',', ' ', '\0', '\ufeff', '\x7f', '1', '{}'].map(
+  (word) => new Uint8Array(Buffer.from(word)),
 )
 
-/** @type {fc.Arbitrary<(bytes: number[]) => void>} a change of a file's bytes: some are replaced by others */
-const bytewise = fc
-  .tuple(
-    place,
-    fc.constantFrom(0, 1, 1, 1, 4, 16, 1e9),
-    fc.array(fc.oneof(fc.nat(255), fc.constantFrom(...Buffer.from('\0\x01 ",[\\{}\x7f'))), { maxLength: 4 }),
-  )
-  .map(
-    ([at, count, given]) =>
-      (bytes) =>
-        bytes.splice(at % (bytes.length + 1), count, ...given),
-  )
-
-/** Mostly few changes. @template T @param {fc.Arbitrary<T>} change */
-const several = (change) =>
-  fc.oneof(
-    { weight: 3, arbitrary: fc.array(change, { maxLength: 2 }) },
-    { weight: 1, arbitrary: fc.array(change, { maxLength: 8, size: 'max' }) },
-  )
+/** @type {fc.Arbitrary<Edit[]>} */
+const edits = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(/** @type {Edit[]} */ ([])) },
+  fc.array(edit, { maxLength: 3 }),
+)
 
 /** @type {fc.Arbitrary<Drawn>} */
 export const files = fc
   .record({
-    base: fc.constantFrom(.../** @type {(keyof typeof BASES)[]} */ (Object.keys(BASES))),
-    changes: several(change),
-    bytes: fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, several(bytewise)),
-    stated,
+    base: fc.constantFrom(...['any', 'any', 'layer', 'gpt2']),
+    tensors: fc.array(tensor, { maxLength: 4 }),
+    metadata: fc.option(fc.dictionary(fc.string(), fc.string(), { maxKeys: 2 })),
+    faults: fc.oneof({ weight: 1, arbitrary: fc.constant([]) }, fc.array(fault, { maxLength: 2 })),
+    edits,
     chunks: fc.array(fc.integer({ min: 10, max: 200 }), { minLength: 1, maxLength: 8 }),
   })
-  .map(({ base, changes, bytes, stated, chunks }) => {
-    const { header, data } = changes.reduce(apply, BASES[base])
-    const file = json(header, Uint8Array.from(data))
-    const view = new DataView(file.buffer)
-    view.setBigUint64(0, stated(view.getBigUint64(0, true)), true)
-    const all = [...file]
-    for (const change of bytes) change(all)
-    return { base, file: Uint8Array.from(all), chunks }
+  .map(({ base, tensors, metadata, faults, edits, chunks }) => {
+    let end = 0
+    /** @type {Parameters<typeof spoil>[0]} */
+    const entries = (base === 'layer' || base === 'gpt2' ? BASES[base] : tensors).map(
+      ([name, dtype, shape]) => {
+        const begin = end
+        end += sizeOf(shape) * DTYPES[dtype].bytes
+        const fields = { dtype, shape, data_offsets: [begin, end] }
+        return [name, Object.entries(fields).map(([key, value]) => [key, JSON.stringify(value)])]
+      },
+    )
+    if (metadata) entries.unshift(['__metadata__', JSON.stringify(metadata)])
+    for (const fault of faults) spoil(entries, fault)
+    const object = (/** @type {[string, string][]} */ fields) =>
+      `{${fields.map(([name, text]) => `${JSON.stringify(name)}:${text}`)}}`
+    const header = object(
+      entries.map(([name, fields]) => [name, typeof fields === 'string' ? fields : object(fields)]),
+    )
+    const data = Uint8Array.from({ length: end }, (_, i) => (i % 8 < 2 ? (i * 7) % 5 : 0))
+    const text = Buffer.from(header)
+    const length = new Uint8Array(BigUint64Array.of(BigInt(text.length)).buffer)
+    /** @type {Uint8Array} */
+    const file = new Uint8Array(Buffer.concat([length, text, data]))
+    return { base, file: edits.reduce((file, edit) => edited(file, edit, WORDS, [file]), file), chunks }
   })
 
 // ---- What a file holds, read by other code than the package's

@@ -7,11 +7,13 @@
 // - After an error nothing is left in memory. No global name has changed.
 
 /** @import { Gpt } from '../lib/support.js' */
+/** @import { Edit } from './edits.js' */
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { inflateSync } from 'node:zlib'
 import fc from 'fast-check'
 import { load } from '../lib/support.js'
+import { edit, edited } from './edits.js'
 import { checkError, checkStream, find, findingOf, OF_FILES } from './find.js'
 import { Finding, Witness } from './witness.js'
 
@@ -30,58 +32,16 @@ const BASES = [
 const OPCODES = [
   ...Buffer.from('().}]BCGIKLMJNQRXabcehijqrstu0123PS', 'latin1'),
   ...Buffer.from('\x80\x81\x85\x86\x87\x88\x89\x8a\x8c\x8f\x90\x91\x92\x93\x94\x95\x96', 'latin1'),
-]
+].map((code) => Uint8Array.of(code))
 
 /** @typedef {{ base: number, edits: Edit[], chunks: number[] }} Drawn */
-/** @typedef {{ kind: string, at: number, length: number, value: number, from: number }} Edit at: a share of the file */
 
-const share = fc.oneof(
-  fc.double({ min: 0, max: 1, noNaN: true }),
-  fc.double({ min: 0, max: 0.1, noNaN: true }),
-)
-const edit = fc.record({
-  kind: fc.constantFrom('byte', 'byte', 'opcode', 'insert', 'cut', 'double', 'splice', 'end', 'word'),
-  at: share,
-  length: fc.integer({ min: 1, max: 300 }),
-  value: fc.nat(255),
-  from: share,
-})
 /** @type {fc.Arbitrary<Drawn>} */
 const files = fc.record({
   base: fc.nat(BASES.length - 1),
   edits: fc.array(edit, { maxLength: 4 }),
   chunks: fc.array(fc.integer({ min: 1, max: 5000 }), { minLength: 1, maxLength: 4 }),
 })
-
-/** @param {Uint8Array} file @param {Edit} edit */
-function edited(file, { kind, at, length, value, from }) {
-  const begin = Math.floor(at * file.length)
-  const part = (/** @type {number} */ end) => file.subarray(begin, end)
-  const opcode = OPCODES[value % OPCODES.length]
-  const join = (/** @type {Uint8Array[]} */ ...parts) => new Uint8Array(Buffer.concat(parts))
-  const [before, after] = [file.subarray(0, begin), file.subarray(begin)]
-  switch (kind) {
-    case 'byte':
-      return join(before, Uint8Array.of(value), after.subarray(1))
-    case 'opcode':
-      return join(before, Uint8Array.of(opcode), after.subarray(1))
-    case 'insert':
-      return join(before, Uint8Array.of(opcode), after)
-    case 'word':
-      return join(before, Uint8Array.of(255, 255, 255, value), after.subarray(4))
-    case 'cut':
-      return join(before, file.subarray(begin + length))
-    case 'double':
-      return join(before, part(begin + length), after)
-    case 'splice': {
-      const other = BASES[value % BASES.length]
-      const start = Math.floor(from * other.length)
-      return join(before, other.subarray(start, start + length), file.subarray(begin + length))
-    }
-    default:
-      return before.slice()
-  }
-}
 
 /** @type {Promise<{ gpt: Gpt, witness: Witness }> | null} */
 let watched = null
@@ -102,7 +62,7 @@ const GLOBALS = globals()
 export async function check({ base, edits, chunks }) {
   watched ??= start()
   const { gpt, witness } = await watched
-  const file = edits.reduce(edited, BASES[base])
+  const file = edits.reduce((file, edit) => edited(file, edit, OPCODES, BASES), BASES[base])
   const count = witness.blocks.size
   let isRead = false
   try {
