@@ -181,6 +181,15 @@ for (const sampling of samplings) {
   })
 }
 
+test('the penalty makes a token of the text less probable, also where its logit is negative', () => {
+  const repetitionPenalty = 2
+  for (const logits of [
+    [1, 2, -0.5],
+    [-1, 2, -0.5],
+  ])
+    assertDrawn(drawFrom(logits, { repetitionPenalty }), distribution(logits, [0], { repetitionPenalty }))
+})
+
 test('tokens are drawn as often as their probabilities say', () => {
   gpt.manualSeed(7)
   const fixed = new Fixed([1, 0, 2, -Infinity, 0.5, -1])
