@@ -7,6 +7,7 @@
 
 import { describe, shortName } from '../check.ts'
 import { type GptLayersError, fail } from '../errors.ts'
+import { sizeOf } from '../tensor/shape.ts'
 import { bytesOf } from './dtypes.ts'
 import { type Cursor, type Reading, areCounts, isCount } from './reading.ts'
 
@@ -50,13 +51,9 @@ export class TensorView {
 
   /** Whether it is the whole storage, row-major. */
   get isWhole(): boolean {
-    let step = 1
-    const isRowMajor = this.shape.reduceRight((is, size, i) => {
-      const fits = size === 1 || this.strides[i] === step
-      step *= size
-      return is && fits
-    }, true)
-    return isRowMajor && this.offset === 0 && step === this.storage.length
+    const { storage, offset, shape, strides } = this
+    const isRowMajor = shape.every((size, i) => size === 1 || strides[i] === sizeOf(shape.slice(i + 1)))
+    return isRowMajor && offset === 0 && sizeOf(shape) === storage.length
   }
 }
 
