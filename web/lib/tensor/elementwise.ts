@@ -3,7 +3,7 @@
 import { type FunctionName, heap, run } from '../runtime/runtime.ts'
 import { checkTensor } from './check.ts'
 import { operation } from './operation.ts'
-import { broadcast, eachIndex, mergedAxes, sameShape, sizeOf } from './shape.ts'
+import { axisOf, broadcast, eachIndex, mergedAxes, sameShape } from './shape.ts'
 import { type Gradients, record, recordKernel, records } from './tape.ts'
 import { Tensor } from './tensor.ts'
 
@@ -99,7 +99,7 @@ export function sumTo(dy: Tensor, shape: readonly number[]): Tensor {
   let sum = dy
   axes.forEach(({ size, steps: [step] }, i) => {
     if (step !== 0) return
-    const [outer, inner] = [sizeOf(sizes.slice(0, i)), sizeOf(sizes.slice(i + 1))]
+    const { outer, inner } = axisOf(sizes, i)
     const y = Tensor.empty([outer, inner])
     if (inner === 1) run('gpt_sum', [y, sum, outer, size])
     else run('gpt_sum_columns', [y, sum, outer, size, inner])

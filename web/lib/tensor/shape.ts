@@ -129,14 +129,15 @@ export function checkAxes(dim: unknown, rank: number): number[] {
  * @returns the axis's size, and the number of elements before and after it. The shape [] has one element, so
  *   its axis has size 1
  */
-export const axisOf = (
+export function axisOf(
   shape: readonly number[],
   axis: number,
-): { size: number; outer: number; inner: number } => ({
-  size: shape[axis] ?? 1,
-  outer: sizeOf(shape.slice(0, axis)),
-  inner: sizeOf(shape.slice(axis + 1)),
-})
+): { size: number; outer: number; inner: number } {
+  let [outer, inner] = [1, 1]
+  for (let i = 0; i < axis; i++) outer *= shape[i]
+  for (let i = axis + 1; i < shape.length; i++) inner *= shape[i]
+  return { size: shape[axis] ?? 1, outer, inner }
+}
 
 /**
  * @param row the number of a row along an axis, in row-major order of the other axes

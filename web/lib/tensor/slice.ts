@@ -195,12 +195,9 @@ export function eachBlock(
   length: number,
   visit: Visit,
 ): void {
-  const inner = sizeOf(shape.slice(axis + 1))
-  const outer = sizeOf(shape.slice(0, axis))
+  const { size: whole, outer, inner } = axisOf(shape, axis)
   const size = length * inner
-  for (let i = 0; i < outer && size > 0; i++) {
-    visit((i * (shape[axis] ?? 1) + begin) * inner, i * size, size)
-  }
+  for (let i = 0; i < outer && size > 0; i++) visit((i * whole + begin) * inner, i * size, size)
 }
 
 function checkPick(

@@ -2,7 +2,7 @@ import { checkOptions } from '../check.ts'
 import { run } from '../runtime/runtime.ts'
 import { temporary } from '../runtime/scope.ts'
 import { operation } from './operation.ts'
-import { checkAxis, sizeOf } from './shape.ts'
+import { axisOf, checkAxis } from './shape.ts'
 import { record, recordKernel, withoutTape } from './tape.ts'
 import { Tensor } from './tensor.ts'
 
@@ -36,15 +36,14 @@ function alongAxis(
   return operation((x: Tensor, options?: SoftmaxOptions) => {
     const { dim } = checkOptions<Required<SoftmaxOptions>>(options, { dim: -1 })
     const { shape } = x
-    const axis = checkAxis('dim', dim, shape.length)
-    const size = shape[axis] ?? 1
-    const rows = size === 0 ? 0 : x.size / size
-    const after = shape.slice(axis + 1)
-    if (after.length === 0) return ofRows(x, rows, size)
-    const blocks = [sizeOf(shape.slice(0, axis)), size, sizeOf(after)]
-    return temporary(() =>
-      ofRows(x.reshape(blocks).transpose(1, 2), rows, size).transpose(1, 2).reshape(shape),
-    )
+    const { size, outer, inner } = axisOf(shape, checkAxis('dim', dim, shape.length))
+    if (inner === 1) return ofRows(x, outer, size)
+    return temporary(() => {
+      const moved = x.reshape([outer, size, inner]).transpose(1, 2)
+      return ofRows(moved, outer * inner, size)
+        .transpose(1, 2)
+        .reshape(shape)
+    })
   })
 }
 
