@@ -153,21 +153,6 @@ static void sum_has_its_order(void)
     expect_within("sum", 2, (double)gpt_sum_lanes(vector(1e8f, -1e8f, 3.0f, 3.0f)), 0.0, 0.0);
 }
 
-static void tails_stay_inside(void)
-{
-    static const float values[4] = {1.0f, 2.0f, 3.0f, 4.0f};
-    for (size_t n = 0; n < 4; n++) {
-        in_case("n = %zu", n);
-        const float *x = input_of("x", values, n);
-        float *y = output("y", n);
-        const v128_t v = gpt_load_tail(x, n);
-        expect_lanes("load", v, n > 0 ? 1.0f : 0.0f, n > 1 ? 2.0f : 0.0f, n > 2 ? 3.0f : 0.0f, 0.0f);
-        gpt_store_tail(y, v, n);
-        expect_same("store", y, x, n);
-        end_case();
-    }
-}
-
 static void test_simd(void)
 {
     promise("pmin and pmax return the first operand if neither is less than the other",
@@ -184,8 +169,6 @@ static void test_simd(void)
     promise("the relaxed dot product of bytes is exact where one has 7 bits, in the build that has it",
             bytes_multiply);
     promise("gpt_sum_lanes adds in the order (0 + 2) + (1 + 3)", sum_has_its_order);
-    promise("loading a tail fills it with zeros, and tails are neither read nor written past their end",
-            tails_stay_inside);
 }
 
 SUITE("simd", test_simd)

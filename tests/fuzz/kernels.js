@@ -52,43 +52,29 @@ function finding(output) {
 }
 
 /**
- * Runs a program on random inputs, the same for the same seed.
- *
  * @param {string} program
- * @param {number} seed below 2^32
- * @param {number} inputs how many
+ * @param {string[]} args
  * @returns {Promise<{ count: number, finding: string | null }>} the calls of kernels
  */
-export async function fuzz(program, seed, inputs) {
-  const options = [
-    `-seed=${(seed % (2 ** 32 - 1)) + 1}`, // libFuzzer takes 0 as "any"
-    `-runs=${inputs}`,
-    '-max_len=1000',
-    '-timeout=60', // seconds: an endless loop
-    `-artifact_prefix=${folder}`,
-  ]
-  const { passed, output } = await run(program, options)
+async function calls(program, args) {
+  // seconds after which a loop counts as endless
+  const { passed, output } = await run(program, ['-timeout=60', `-artifact_prefix=${folder}`, ...args])
   const count = Number(/^(\d+) kernel calls$/m.exec(output)?.[1] ?? 0)
   return { count, finding: passed && count > 0 ? null : finding(output) }
 }
 
 /**
- * Runs a program on stored inputs.
+ * Runs a program on random inputs, the same for the same seed. libFuzzer takes the seed 0 as "any".
  *
  * @param {string} program
- * @param {string[]} inputs files, or folders of files
- * @returns {Promise<{ count: number, finding: string | null }>} the calls of kernels
+ * @param {number} seed below 2^32
+ * @param {number} inputs how many
  */
-export async function replay(program, inputs) {
-  const { passed, output } = await run(program, [
-    '-timeout=60',
-    `-artifact_prefix=${folder}`,
-    '-runs=0',
-    ...inputs,
-  ])
-  const count = Number(/^(\d+) kernel calls$/m.exec(output)?.[1] ?? 0)
-  return { count, finding: passed && count > 0 ? null : finding(output) }
-}
+export const fuzz = (program, seed, inputs) =>
+  calls(program, [`-seed=${(seed % (2 ** 32 - 1)) + 1}`, `-runs=${inputs}`, '-max_len=1000'])
+
+/** Runs a program on stored inputs. @param {string} program @param {string[]} inputs files, or folders of files */
+export const replay = (program, inputs) => calls(program, ['-runs=0', ...inputs])
 
 const INPUTS = 4000 // of a batch: about a million calls
 let batches = 0

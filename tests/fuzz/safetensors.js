@@ -97,13 +97,33 @@ const given = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }).map((value) => JSON.stringify(value)),
   fc.constantFrom(
     ...'-0 -1 0.5 1e1 2.0 1e999 01 0x2 NaN 4294967296 9007199254740992 18446744073709551616'.split(' '),
-    ...['[0,0,0]', '[4294967296,4294967296]', '[8,0]', '"F8_E4M3"', '"f32"', '"\\u0046\\u0033\\u0032"', ''],
+    ...[
+      '[0,0,0]',
+      '[4294967296,4294967296]',
+      '[8,0]',
+      '"F8_E4M3"',
+      '"f32"',
+      '"toString"',
+      '"\\u0046\\u0033\\u0032"',
+      '',
+    ],
     JSON.stringify('y'.repeat(2 ** 17)),
   ),
 )
 
 const fault = fc.record({
-  kind: fc.constantFrom('more', 'move', 'value', 'value', 'gone', 'other', 'entry', 'twice', 'swap'),
+  kind: fc.constantFrom(
+    'more',
+    'move',
+    'value',
+    'value',
+    'longer',
+    'gone',
+    'other',
+    'entry',
+    'twice',
+    'swap',
+  ),
   at: fc.nat(99),
   field: fc.nat(2),
   given,
@@ -127,6 +147,7 @@ function spoil(entries, { kind, at, field, given, more }) {
   const added = (/** @type {string} */ digits) => String(Number(digits) + more)
   if (kind === 'more') fields[field] = [key, text.replace(/\d+/, added)]
   if (kind === 'move') fields[field] = [key, text.replace(/\d+/g, added)]
+  if (kind === 'longer') fields[field] = [key, text.replace(']', `,${more}]`)]
   if (kind === 'gone') fields.splice(field, 1)
   if (kind === 'other') fields.push([key, given])
 }
