@@ -228,6 +228,7 @@ const GIVEN = {
   'a head that equals the embedding': [withHead, {}, false],
   'a head that equals the embedding, tied': [withHead, { config: { tieWeights: true } }, true],
   'no head, not tied': [gpt2, { config: { tieWeights: false } }, false],
+  'no head, not tied by a config.json': [gpt2, { config: { ...hugging, tie_word_embeddings: false } }, false],
   'the embedding under the name of the head': [headOnly, {}, true],
   'the same behind module.': [renamed(headOnly, (name) => `module.${name}`), {}, true],
   'a head for two classes': [
