@@ -3,7 +3,7 @@ import { run, SCRATCH } from '../runtime/runtime.ts'
 import { temporary } from '../runtime/scope.ts'
 import { checkTensor } from './check.ts'
 import { operation } from './operation.ts'
-import { broadcast, eachIndex, mergedAxes } from './shape.ts'
+import { broadcast, eachIndex, leading, mergedAxes } from './shape.ts'
 import { recordKernel } from './tape.ts'
 import { Tensor } from './tensor.ts'
 
@@ -42,16 +42,16 @@ export const matmul = /* @__PURE__ */ operation((x: Tensor, other: Tensor): Tens
  * @returns [..., rows, cols]
  */
 function products(a: Tensor, b: Tensor): Tensor {
-  const [leadingA, leadingB] = [a.shape.slice(0, -2), b.shape.slice(0, -2)]
-  const leading = broadcast(leadingA, leadingB, "other's leading axes")
-  const [rows, inner] = a.shape.slice(-2)
-  const [cols] = b.shape.slice(-1)
-  const axes = mergedAxes(leading, leadingA, leadingB)
+  const [leadingA, leadingB] = [leading(a.shape, 2), leading(b.shape, 2)]
+  const outer = broadcast(leadingA, leadingB, "other's leading axes")
+  const [rows, inner] = [...a.shape].slice(-2)
+  const [cols] = [...b.shape].slice(-1)
+  const axes = mergedAxes(outer, leadingA, leadingB)
   const last = axes.at(-1)
   const isOne = last !== undefined && last.steps[0] === 1 && last.steps[1] === 0
   const each = isOne ? last.size * rows : rows
   if (isOne) axes.pop()
-  const y = Tensor.empty([...leading, rows, cols])
+  const y = Tensor.empty([...outer, rows, cols])
   // Conv1D without a bias is a matrix product.
   const forward = (i: number, [ia, ib]: readonly number[]) =>
     run('gpt_conv1d_forward', [
