@@ -3,7 +3,7 @@
 // Each check takes the argument's name, and throws a GptLayersError: `name should be ..., got ...`. named, nameMethods
 // and construct put the name of the public function before the message.
 
-import { fail, GptLayersError, withClass, withName } from './errors.ts'
+import { fail, GptLayersError, withName } from './errors.ts'
 
 /** Longer strings, longer names of tensors, and longer arrays are not shown whole in error messages. */
 const MAX_STRING = 40
@@ -314,7 +314,7 @@ export function construct<T>(
     checkCount(args, most, name, inPyTorch)
     return body()
   } catch (error) {
-    throw withClass(error, name)
+    throw withName(error, name, { isClass: true })
   }
 }
 

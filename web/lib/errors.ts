@@ -67,32 +67,19 @@ export const messageOf = (error: unknown): string | undefined => Object(error).m
 const names: WeakMap<GptLayersError, string> = new WeakMap()
 
 /**
- * Puts the name of a public function before the message of an error of ours, where it has no name yet.
+ * Puts the name of a public function or class before the message of an error of ours.
  *
- * @param name such as `LayerNorm.forward`
+ * @param name such as `LayerNorm.forward`, where the error has no name yet. With `isClass`, it takes the place of that
+ *   of a layer inside: who makes a GPTModel reads `GPTModel: nHeads should be ...`
  * @returns the error
  */
-export function withName(error: unknown, name: string): unknown {
-  if (error instanceof GptLayersError && !names.has(error)) begin(error, name, error.message)
-  return error
-}
-
-/**
- * Puts the name of a class before the message of an error of ours from its constructor, in place of that of a
- * layer inside: who makes a GPTModel reads `GPTModel: nHeads should be ...`.
- *
- * @returns the error
- */
-export function withClass(error: unknown, name: string): unknown {
+export function withName(error: unknown, name: string, { isClass = false } = {}): unknown {
   if (!(error instanceof GptLayersError)) return error
   const inner = names.get(error)
-  begin(error, name, inner === undefined ? error.message : error.message.slice(`${inner}: `.length))
-  return error
-}
-
-function begin(error: GptLayersError, name: string, rest: string): void {
+  if (inner !== undefined && !isClass) return error
   names.set(error, name)
   const { message, stack } = error // V8 writes the message into the stack when that is first read
-  error.message = `${name}: ${rest}`
+  error.message = `${name}: ${inner === undefined ? message : message.slice(`${inner}: `.length)}`
   error.stack = stack?.replace(message, () => error.message)
+  return error
 }
