@@ -23,6 +23,15 @@ export function ablationName(replacement: Replacement, off: readonly number[], n
   return `${REPLACEMENTS[replacement].phrase} ${off.length === norms ? all : some}`
 }
 
+/** How many norms a step has gone through. */
+export const normsOf = ({ stats }: Pick<Step, 'stats'>): number => stats.length / 4
+
+/** A norm's input and output. @param i of the norm, from 0 */
+export function rowsOf({ rows, stats }: Step, i: number): number[][] {
+  const length = rows.length / normsOf({ stats }) / 2
+  return [2 * i, 2 * i + 1].map((row) => Array.from(rows.subarray(row * length, (row + 1) * length)))
+}
+
 /** The standard deviations of a norm's input and output. @param i of the norm, from 0 */
 export const deviationsOf = (
   { stats }: Pick<Step, 'stats'>,
