@@ -4,7 +4,7 @@ import type { Tensor } from '../tensor/tensor.ts'
 import { checkArray, checkFunction, checkInteger, construct } from '../check.ts'
 import { fail } from '../errors.ts'
 import { checkTensor } from '../tensor/check.ts'
-import { same } from '../tensor/reshape.ts'
+import { aliasOf } from '../tensor/reshape.ts'
 import { type Context, checkModule, constructLayer, forwardLayers, Module } from './module.ts'
 import { printList } from './print.ts'
 
@@ -139,6 +139,6 @@ export class Identity extends Module {
    * model.eval().forward([0, 1, 2]).shape // [3, 5]
    */
   override forward(x: Tensor): Tensor {
-    return same(checkTensor('x', x))
+    return aliasOf(checkTensor('x', x))
   }
 }

@@ -2,7 +2,7 @@ import { checkOptions, checkProbability, named } from '../check.ts'
 import * as random from '../runtime/random.ts'
 import { run } from '../runtime/runtime.ts'
 import { checkTensor } from '../tensor/check.ts'
-import { same } from '../tensor/reshape.ts'
+import { aliasOf } from '../tensor/reshape.ts'
 import { recordKernel } from '../tensor/tape.ts'
 import { Tensor } from '../tensor/tensor.ts'
 import { constructLayer, Module } from './module.ts'
@@ -34,7 +34,7 @@ export const dropout = /* @__PURE__ */ named(
 )
 
 export function drop(x: Tensor, p: number): Tensor {
-  if (p === 0) return same(x)
+  if (p === 0) return aliasOf(x)
   const y = Tensor.empty(x.shape)
   const seed = random.word()
   run('gpt_dropout_forward', [y, x, x.size, seed, p])

@@ -111,7 +111,7 @@ export const expand = /* @__PURE__ */ operation((x: Tensor, shape: readonly numb
 }, '...')
 
 /** A second tensor with the same elements, for a layer that does nothing. The two share their memory. */
-export const same = (x: Tensor): Tensor => record(Tensor.alias(x, x.shape), [x], (dy) => [dy], [])
+export const aliasOf = (x: Tensor): Tensor => record(Tensor.alias(x, x.shape), [x], (dy) => [dy], [])
 
 /** A copy with its own memory, as torch.clone. As in PyTorch, its gradient goes on to x. */
 export const clone = /* @__PURE__ */ operation((x: Tensor): Tensor => {
