@@ -22,6 +22,22 @@ test('a layer’s file is the one that Python’s safetensors writes of PyTorch�
   assert.deepEqual(gpt.saveSafetensors(layer.stateDict()), file)
 })
 
+test('the header of a GPT’s file has the values of transformers’ config.json', () => {
+  const sizes = { vocabSize: 5, contextLength: 4, embDim: 6, nHeads: 3, nLayers: 2, hiddenDim: 7 }
+  for (const [tieWeights, layerNormEpsilon, approximate] of /** @type {const} */ ([
+    [true, 1e-3, 'none'],
+    [false, 1e-5, 'tanh'],
+  ])) {
+    const model = new gpt.GPTModel({ ...sizes, tieWeights, layerNormEpsilon, approximate })
+    const file = Buffer.from(gpt.saveSafetensors(model))
+    const { __metadata__: found } = JSON.parse(file.toString('utf8', 8, 8 + Number(file.readBigUInt64LE())))
+    const activation = approximate === 'none' ? 'gelu' : 'gelu_new'
+    const expected = `format pt, model_type gpt2, vocab_size 5, n_positions 4, n_embd 6, n_layer 2, n_inner 7, \
+tie_word_embeddings ${tieWeights}, n_head 3, layer_norm_epsilon ${layerNormEpsilon}, activation_function ${activation}`
+    assert.deepEqual(found, Object.fromEntries(expected.split(', ').map((pair) => pair.split(' '))))
+  }
+})
+
 test('a layer reads Python’s file', () => {
   for (const bytes of [bytesOf(state.file), bytesOf(state.file).buffer, Buffer.from(state.file, 'base64')]) {
     const layer = new gpt.Sequential(new gpt.Linear(5, 6), new gpt.ReLU(), new gpt.Linear(6, 3))
