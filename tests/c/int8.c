@@ -153,13 +153,6 @@ static void quantize_refuses(void)
     expect_refused(quantize_slab(q, weight, 0, 6, HUGE_SIZE, 1), GPT_ERR_SIZE);
     expect_refused(quantize_slab(q, weight, 0, 6, 6, HUGE_SIZE), GPT_ERR_SIZE);
     expect_refused(quantize_slab(q, weight, 4, 0, 6, 1), GPT_OK);
-    static const float bad[3] = {INFINITY, -INFINITY, NAN};
-    for (size_t position = 0; position < 9 * 6; position++) {
-        const float before = weight[position];
-        weight[position] = bad[position % 3];
-        expect_refused(quantize_slab(q, weight, 0, 6, 6, 1), GPT_ERR_VALUE);
-        weight[position] = before;
-    }
     end_case();
 }
 
@@ -336,8 +329,7 @@ static void test_int8(void)
     promise_of_layouts(
         "int8 quantize in slabs, from either order of the weight, gives the bits of the whole weight",
         quantize_in_slabs);
-    promise_of_layouts("int8 quantize refuses slabs of broken groups and weights that are not finite",
-                       quantize_refuses);
+    promise_of_layouts("int8 quantize refuses slabs of broken groups", quantize_refuses);
     promise_of_layouts("int8 values come back from their layout, whole and in slabs", pack_and_unpack);
     promise("int8 unpack refuses NULL, impossible sizes and an empty group", unpack_refuses);
     promise("int8 linear of the most extreme integers is exact by both inner loops: no sum overflows or "

@@ -9,33 +9,30 @@
 
 /* ---- Linear and Conv1D ---- */
 
-/* The weight of input i for output o is weight[o · steps.out + i · steps.in]. */
-typedef struct steps {
-    size_t out, in;
-} steps;
-
-static void affine_forward(float *y, const float *x, const float *weight, steps step, const float *bias,
-                           size_t rows, size_t in, size_t out)
+void gpt_affine_forward_ref(float *y, const float *x, const float *weight, const float *bias, size_t rows,
+                            size_t in, size_t out, int is_conv1d)
 {
+    const size_t out_step = is_conv1d ? 1 : in, in_step = is_conv1d ? out : 1;
     for (size_t r = 0; r < rows; r++)
         for (size_t o = 0; o < out; o++) {
             /* y[r,o] = Σ_i x[r,i] · weight[o,i] + bias[o] */
             double sum = bias ? (double)bias[o] : 0.0;
             for (size_t i = 0; i < in; i++)
-                sum += (double)x[r * in + i] * (double)weight[o * step.out + i * step.in];
+                sum += (double)x[r * in + i] * (double)weight[o * out_step + i * in_step];
             y[r * out + o] = (float)sum;
         }
 }
 
-static void affine_backward(float *dx, float *dweight, float *dbias, const float *dy, const float *x,
-                            const float *weight, steps step, size_t rows, size_t in, size_t out)
+void gpt_affine_backward_ref(float *dx, float *dweight, float *dbias, const float *dy, const float *x,
+                             const float *weight, size_t rows, size_t in, size_t out, int is_conv1d)
 {
+    const size_t out_step = is_conv1d ? 1 : in, in_step = is_conv1d ? out : 1;
     for (size_t r = 0; dx && r < rows; r++)
         for (size_t i = 0; i < in; i++) {
             /* dx[r,i] = Σ_o dy[r,o] · weight[o,i] */
             double sum = 0.0;
             for (size_t o = 0; o < out; o++)
-                sum += (double)dy[r * out + o] * (double)weight[o * step.out + i * step.in];
+                sum += (double)dy[r * out + o] * (double)weight[o * out_step + i * in_step];
             dx[r * in + i] = (float)sum;
         }
     for (size_t o = 0; dweight && o < out; o++)
@@ -43,7 +40,7 @@ static void affine_backward(float *dx, float *dweight, float *dbias, const float
             /* dweight[o,i] = Σ_r dy[r,o] · x[r,i] */
             double sum = 0.0;
             for (size_t r = 0; r < rows; r++) sum += (double)dy[r * out + o] * (double)x[r * in + i];
-            dweight[o * step.out + i * step.in] = (float)sum;
+            dweight[o * out_step + i * in_step] = (float)sum;
         }
     for (size_t o = 0; dbias && o < out; o++) {
         /* dbias[o] = Σ_r dy[r,o] */
@@ -51,30 +48,6 @@ static void affine_backward(float *dx, float *dweight, float *dbias, const float
         for (size_t r = 0; r < rows; r++) sum += (double)dy[r * out + o];
         dbias[o] = (float)sum;
     }
-}
-
-void gpt_linear_forward_ref(float *y, const float *x, const float *weight, const float *bias, size_t rows,
-                            size_t in, size_t out)
-{
-    affine_forward(y, x, weight, (steps){.out = in, .in = 1}, bias, rows, in, out);
-}
-
-void gpt_linear_backward_ref(float *dx, float *dweight, float *dbias, const float *dy, const float *x,
-                             const float *weight, size_t rows, size_t in, size_t out)
-{
-    affine_backward(dx, dweight, dbias, dy, x, weight, (steps){.out = in, .in = 1}, rows, in, out);
-}
-
-void gpt_conv1d_forward_ref(float *y, const float *x, const float *weight, const float *bias, size_t rows,
-                            size_t nx, size_t nf)
-{
-    affine_forward(y, x, weight, (steps){.out = 1, .in = nf}, bias, rows, nx, nf);
-}
-
-void gpt_conv1d_backward_ref(float *dx, float *dweight, float *dbias, const float *dy, const float *x,
-                             const float *weight, size_t rows, size_t nx, size_t nf)
-{
-    affine_backward(dx, dweight, dbias, dy, x, weight, (steps){.out = 1, .in = nf}, rows, nx, nf);
 }
 
 /* ---- Weights as int8; c/int8.h describes the layouts ---- */

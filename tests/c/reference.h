@@ -15,14 +15,12 @@
 
 #include "../../c/reference.h"
 
-void gpt_linear_forward_ref(float *y, const float *x, const float *weight, const float *bias, size_t rows,
-                            size_t in, size_t out);
-void gpt_linear_backward_ref(float *dx, float *dweight, float *dbias, const float *dy, const float *x,
-                             const float *weight, size_t rows, size_t in, size_t out);
-void gpt_conv1d_forward_ref(float *y, const float *x, const float *weight, const float *bias, size_t rows,
-                            size_t nx, size_t nf);
-void gpt_conv1d_backward_ref(float *dx, float *dweight, float *dbias, const float *dy, const float *x,
-                             const float *weight, size_t rows, size_t nx, size_t nf);
+/* Linear, whose weight is [out, in], and Conv1D, whose weight is [in, out]. */
+void gpt_affine_forward_ref(float *y, const float *x, const float *weight, const float *bias, size_t rows,
+                            size_t in, size_t out, int is_conv1d);
+void gpt_affine_backward_ref(float *dx, float *dweight, float *dbias, const float *dy, const float *x,
+                             const float *weight, size_t rows, size_t in, size_t out, int is_conv1d);
+
 /* A weight [out, in] as int8, in one of the layouts of c/int8.h. */
 typedef struct int8_weight {
     size_t out, in, group;

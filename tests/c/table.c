@@ -77,13 +77,15 @@ static void judge_affine_forward(const trial *t)
         }
 }
 
-KERNEL(linear_forward, gpt_linear_forward(T5, S3, PARTS), gpt_linear_forward_ref(T(0), T(2), T(3), T(4), S3),
-       .sizes = "rio", .outputs = "y:ro", .inputs = "x:ri weight:oi bias?:o", .scratch_size = linear_scratch,
-       .judge = judge_affine_forward, .has_parts = 1)
+KERNEL(linear_forward, gpt_linear_forward(T5, S3, PARTS),
+       gpt_affine_forward_ref(T(0), T(2), T(3), T(4), S3, 0), .sizes = "rio", .outputs = "y:ro",
+       .inputs = "x:ri weight:oi bias?:o", .scratch_size = linear_scratch, .judge = judge_affine_forward,
+       .has_parts = 1)
 
-KERNEL(conv1d_forward, gpt_conv1d_forward(T5, S3, PARTS), gpt_conv1d_forward_ref(T(0), T(2), T(3), T(4), S3),
-       .sizes = "rio", .outputs = "y:ro", .inputs = "x:ri weight:io bias?:o", .scratch_size = conv1d_scratch,
-       .judge = judge_affine_forward, .has_parts = 1)
+KERNEL(conv1d_forward, gpt_conv1d_forward(T5, S3, PARTS),
+       gpt_affine_forward_ref(T(0), T(2), T(3), T(4), S3, 1), .sizes = "rio", .outputs = "y:ro",
+       .inputs = "x:ri weight:io bias?:o", .scratch_size = conv1d_scratch, .judge = judge_affine_forward,
+       .has_parts = 1)
 
 static void judge_affine_backward(const trial *t)
 {
@@ -110,12 +112,14 @@ static void judge_affine_backward(const trial *t)
     }
 }
 
-KERNEL(linear_backward, gpt_linear_backward(T7, S3, PARTS), gpt_linear_backward_ref(T3, T(4), T(5), T(6), S3),
-       .sizes = "rio", .outputs = "dx?:ri dweight?:oi dbias?:o", .inputs = "dy:ro x:ri weight:oi",
+KERNEL(linear_backward, gpt_linear_backward(T7, S3, PARTS),
+       gpt_affine_backward_ref(T3, T(4), T(5), T(6), S3, 0), .sizes = "rio",
+       .outputs = "dx?:ri dweight?:oi dbias?:o", .inputs = "dy:ro x:ri weight:oi",
        .scratch_size = linear_backward_scratch, .judge = judge_affine_backward, .has_parts = 1)
 
-KERNEL(conv1d_backward, gpt_conv1d_backward(T7, S3, PARTS), gpt_conv1d_backward_ref(T3, T(4), T(5), T(6), S3),
-       .sizes = "rio", .outputs = "dx?:ri dweight?:io dbias?:o", .inputs = "dy:ro x:ri weight:io",
+KERNEL(conv1d_backward, gpt_conv1d_backward(T7, S3, PARTS),
+       gpt_affine_backward_ref(T3, T(4), T(5), T(6), S3, 1), .sizes = "rio",
+       .outputs = "dx?:ri dweight?:io dbias?:o", .inputs = "dy:ro x:ri weight:io",
        .scratch_size = conv1d_backward_scratch, .judge = judge_affine_backward, .has_parts = 1)
 
 static size_t embedding_scratch(const call *c)
