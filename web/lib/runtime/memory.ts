@@ -229,11 +229,11 @@ class FreeList {
   add({ offset, size }: Block): void {
     const end = offset + size
     // The last chunk that begins before the block, and the first block of it that begins after.
-    const c = Math.max(0, firstAfter(this.#chunks, ({ blocks: [first] }) => first.offset, offset) - 1)
+    const c = Math.max(0, lowerBound(this.#chunks, ({ blocks: [first] }) => first.offset, offset) - 1)
     if (this.#chunks.length === 0) this.#chunks.push({ blocks: [], most: 0 })
     const chunk = this.#chunks[c]
     const { blocks } = chunk
-    const i = firstAfter(blocks, (block) => block.offset, offset)
+    const i = lowerBound(blocks, (block) => block.offset, offset)
     const before: Block | undefined = blocks[i - 1]
     const isLast = i === blocks.length
     const after: Block | undefined = isLast ? this.#chunks[c + 1]?.blocks[0] : blocks[i]
@@ -259,13 +259,13 @@ class FreeList {
   }
 }
 
-/** @returns the index of the first item that begins after an address */
-function firstAfter<T>(items: readonly T[], beginOf: (item: T) => number, address: number): number {
+/** @returns the index of the first item of which a number that ascends is `least` or more */
+export function lowerBound<T>(items: ArrayLike<T>, numberOf: (item: T) => number, least: number): number {
   let low = 0
   let high = items.length
   while (low < high) {
     const middle = (low + high) >> 1
-    if (beginOf(items[middle]) < address) low = middle + 1
+    if (numberOf(items[middle]) < least) low = middle + 1
     else high = middle
   }
   return low

@@ -1,5 +1,6 @@
 import { checkOptions, checkSize, named } from '../check.ts'
 import { fail } from '../errors.ts'
+import { lowerBound } from '../runtime/memory.ts'
 import * as random from '../runtime/random.ts'
 import { heap } from '../runtime/runtime.ts'
 import { checkTensor } from './check.ts'
@@ -93,13 +94,7 @@ function drawByThresholds(p: Float32Array, rows: number, cols: number, n: number
     for (let i = 0; i < cols; i++) sums[i] /= sum
     sums[cols - 1] = 1 // also after rounding
     for (const threshold of uniform.subarray(row * n, (row + 1) * n)) {
-      let [low, high] = [0, cols]
-      while (low < high) {
-        const middle = (low + high) >> 1
-        if (sums[middle] < threshold) low = middle + 1
-        else high = middle
-      }
-      drawn.push(low)
+      drawn.push(lowerBound(sums, (sum) => sum, threshold))
     }
   }
   return drawn
