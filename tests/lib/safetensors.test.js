@@ -38,6 +38,13 @@ tie_word_embeddings ${tieWeights}, n_head 3, layer_norm_epsilon ${layerNormEpsil
   }
 })
 
+test('a file under the book’s names has the book’s mask of each block', () => {
+  const model = new gpt.GPTModel({ ...SMALL, contextLength: 4, nLayers: 2 })
+  const file = gpt.loadSafetensors(gpt.saveSafetensors(model, { names: 'book' }))
+  for (const name of ['trf_blocks.0.att.mask', 'trf_blocks.1.att.mask'])
+    assert.deepEqual(file[name].toArray(), gpt.ones([4, 4]).triu({ diagonal: 1 }).toArray())
+})
+
 test('a layer reads Python’s file', () => {
   for (const bytes of [bytesOf(state.file), bytesOf(state.file).buffer, Buffer.from(state.file, 'base64')]) {
     const layer = new gpt.Sequential(new gpt.Linear(5, 6), new gpt.ReLU(), new gpt.Linear(6, 3))
