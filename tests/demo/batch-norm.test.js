@@ -246,6 +246,22 @@ test('the guess points at a number of four samples in training; one sample batch
   await page.close()
 })
 
+test('every dot stays in its cell, also where batch norm’s numbers in evaluation are larger than 3', async () => {
+  const { page } = await show('&batch-norm.mode=evaluation&batch-norm.edits=x13:-3,x24:-3')
+  assert.ok(Math.min(...(await numbers(page, 'batch')).flat()) < -3)
+  const out = await page.$$eval('#batch-norm svg', (all) =>
+    all.flatMap((svg) => {
+      const edges = [...svg.querySelectorAll('.edge')].map((one) => Number(one.getAttribute('x1')))
+      const half = (edges[1] - edges[0]) / 2
+      const middles = [...svg.querySelectorAll('.number')].map((one) => Number(one.getAttribute('x')))
+      const dots = [...svg.querySelectorAll('.dot')].map((one) => Number(one.getAttribute('cx')))
+      return dots.map((x, i) => Math.abs(x - middles[i]) / half).filter((part) => !(part < 1))
+    }),
+  )
+  assert.deepEqual(out, [])
+  await page.close()
+})
+
 test('pointing at a dot prints its number, and three calculations that work out', async () => {
   const { page } = await show()
   const NORMS = ['layer', 'batch', 'rms']

@@ -243,14 +243,6 @@ async function sendFrames(browser, { sessions }) {
     }
 }
 
-/** Every page of this file. @type {Page[]} */
-const pages = []
-
-/** Closes every page of this file, so that none keeps computing. */
-export async function closePages() {
-  for (const page of pages.splice(0)) if (!page.isClosed()) await page.close()
-}
-
 /**
  * An empty page in a window of its own: of the tabs of a window only one is drawn. In Chromium it also has
  * the focus.
@@ -261,7 +253,6 @@ export async function newPage(profile) {
   const context = profile instanceof BrowserContext ? profile : profile.defaultBrowserContext()
   const frames = driven.get(context.browser())
   const page = await (frames ? newDrivenPage(context, frames) : context.newPage({ type: 'window' }))
-  pages.push(page)
   page.setDefaultTimeout(PATIENCE)
   if (!/firefox/i.test(await page.browser().version())) await page.emulateFocusedPage(true)
   return page
@@ -495,24 +486,6 @@ export async function waitInPage(page, condition) {
     await sleep(20)
   }
 }
-
-/**
- * Waits until the address has these numbers, as float32. It follows the state with a delay, so that during a
- * drag it has numbers of the way.
- *
- * @param {Page} page
- * @param {string} name
- * @param {number[]} numbers
- */
-export const untilAddressHas = (page, name, numbers) =>
-  page.waitForFunction(
-    (name, numbers) =>
-      new URLSearchParams(location.search).get(name)?.split(',').map(Number).map(Math.fround).join() ===
-      numbers,
-    {},
-    name,
-    numbers.map(Math.fround).join(),
-  )
 
 /** Matches what is complete: there, and not waiting for a worker's result. */
 const whole = ':not([aria-busy="true"], :has([aria-busy="true"]))'

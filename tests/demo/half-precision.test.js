@@ -189,6 +189,7 @@ test('the row is the story’s at its final norm; a guess computes in float16: �
   await eventually(async () => (await written(page, 'without')) === texts(1).without, 'no story')
   assert.equal(await written(page, 'with'), texts(1).with)
   assert.match(await text(page, '#half-precision [role=status]'), /the words are the same/)
+  assert.match(await text(page, '#half-precision .figure'), /final norm in float16, rows × 1 Once/)
   assert.deepEqual([...complaints, ...foreign], [])
   await page.close()
 })

@@ -9,6 +9,7 @@ import {
   dragNumber,
   field,
   focus,
+  hold,
   near,
   openAll,
   openLayer,
@@ -27,12 +28,8 @@ const FIELDS = { at: 'worked-example', features: { 'prefers-reduced-motion': 're
 /** It alone, for what needs no other part of the page. */
 const ALONE = '?embed=worked-example'
 
-test('the page is served with its Content-Security-Policy and has only relative addresses', async () => {
+test('the page is served isolated, for threads, and has only relative addresses', async () => {
   const response = await fetch(site.url)
-  assert.match(
-    response.headers.get('content-security-policy') ?? '',
-    /default-src 'self'; img-src 'self' data:; script-src 'self' 'wasm-unsafe-eval'/,
-  )
   assert.equal(response.headers.get('cross-origin-opener-policy'), 'same-origin')
   assert.doesNotMatch(await response.text(), /(src|href)="\//)
 })
@@ -68,8 +65,12 @@ test('names of JavaScript’s own in the address are left out, and a hash that i
   assert.equal(await value(page, 'x₁₂'), 3)
   assert.deepEqual(complaints, [])
   await page.close()
-  const { page: whole } = await site.open('?embed=constructor')
-  assert.match(await text(whole, '.notice'), /There is no section “constructor” to embed/)
+  const { page: whole } = await site.open('?embed=constructor&x=1')
+  assert.match(
+    await text(whole, '.notice'),
+    /^There is no section “constructor” to embed.* The address has x=1, which means/,
+  )
+  assert.ok(await whole.$('footer'))
   await whole.close()
 })
 
@@ -151,6 +152,13 @@ test('arrow keys step a number by 0.1, by 1 with shift, by 0.01 with alt; a drag
   }
   await dragNumber(page, 'x₁₁', -40)
   near(await value(page, 'x₁₁'), expected - 1, 1e-5)
+  // The browser ends a drag where it scrolls the page: the number is as before.
+  const { x, y } = await hold(page, field('x₁₁'))
+  await page.mouse.move(x + 40, y)
+  near(await value(page, 'x₁₁'), expected, 1e-5)
+  await page.$eval(field('x₁₁'), (input) => input.dispatchEvent(new PointerEvent('pointercancel')))
+  near(await value(page, 'x₁₁'), expected - 1, 1e-5)
+  await page.mouse.up()
   await page.close()
 })
 

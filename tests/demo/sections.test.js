@@ -327,6 +327,8 @@ function lookAt(one) {
     most: Number(one.ariaValueMax ?? /** @type {HTMLInputElement} */ (one).max),
     left: handle?.getBoundingClientRect().left, // the browser draws the handle of an input
     text: section.innerText,
+    said: one.ariaValueText,
+    output: one.parentElement?.querySelector('output')?.textContent,
     scroll: scrollY,
     top: Math.round(one.getBoundingClientRect().top),
     ring: style.outlineStyle === 'none' ? 0 : parseFloat(style.outlineWidth),
@@ -367,7 +369,8 @@ async function assertKeys(page) {
     const after = await slider.evaluate(lookAt)
     for (const what of /** @type {const} */ (['value', 'text']))
       assert.notEqual(after[what], before[what], `${name}: the ${what} stays`)
-    if (before.left !== undefined) assert.notEqual(after.left, before.left, `${name}: the handle stays`)
+    if (before.left === undefined) assert.equal(after.said, after.output, `${name}: what is said`)
+    else assert.notEqual(after.left, before.left, `${name}: the handle stays`)
     // What grows above it scrolls the page, so that the slider stays.
     const stays = after.scroll === before.scroll || after.top === before.top
     assert.ok(stays, `${name}: the page scrolls`)

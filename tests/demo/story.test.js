@@ -255,9 +255,14 @@ describe('inside a GPT', { concurrency: 2 }, () => {
             x: left + 0.62 * width,
             y: top + 20,
           }))
+          const pointer = await page.$eval('#story .way svg', (svg) => 0.62 * svg.clientWidth)
+          const far = places[0].map((at) => Math.abs(Number(at) - pointer))
+          const number = 1 + far.indexOf(Math.min(...far))
           assert.match(
             await text(page, '#story .figure > .note'),
-            /^Number \d+ of “.+”, norm 1 of block 1: −?[\d.e−]+ before, −?[\d.e−]+ after\.$/,
+            new RegExp(
+              `^Number ${number} of “.+”, norm 1 of block 1: −?[\\d.e−]+ before, −?[\\d.e−]+ after\\.$`,
+            ),
           )
           const points = await page.$eval(
             '#story .followed',
@@ -326,6 +331,7 @@ describe('inside a GPT', { concurrency: 2 }, () => {
         await page.keyboard.press('Enter')
         assert.deepEqual(await switchedOff(page), [5, 7])
         await inAddress(page, 'story.off=5,7')
+        assert.match(await text(page, '#story .controls'), /2 of 9 off$/)
         // The page's switch is on while a norm is.
         await click(page, ALL_NORMS)
         assert.deepEqual(await switchedOff(page), ALL)

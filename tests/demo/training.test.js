@@ -137,6 +137,8 @@ test('the page shows the losses, the answers and the verdict; its guess shows th
       ...['without norms', spaced(letters.without), lossText(lossOf(losses.without))],
     ])
     assert.equal(await text(page, '#training .verdict'), verdict(losses))
+    const cut = Math.max(...losses.with, ...losses.without) > 3
+    assert.equal((await text(page, '#training figcaption')).includes('cut off above 3'), cut)
   }
   await assertShows(trained.large)
   // Wherever the sliders are, the question and its answer are about three blocks.

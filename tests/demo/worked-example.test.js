@@ -293,6 +293,15 @@ test('each step shows its numbers; Next stays where it is and keeps the focus, t
     }
     assert.equal(await trust(page), '32 of 32 numbers are PyTorch’s.')
     await page.keyboard.press('ArrowLeft')
+    // With another key they are the browser's: back and forth.
+    const free = await page.$eval(`${ROOT} .next`, (button) =>
+      ['shiftKey', 'ctrlKey', 'altKey', 'metaKey'].filter((other) =>
+        button.dispatchEvent(
+          new KeyboardEvent('keydown', { key: 'ArrowLeft', [other]: true, bubbles: true, cancelable: true }),
+        ),
+      ),
+    )
+    assert.equal(free.length, 4)
     await pressButton(page, '← Back')
     await page.waitForFunction(() => location.search.endsWith('&worked-example.step=variance'))
     assert.deepEqual(complaints, [])

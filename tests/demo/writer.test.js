@@ -10,7 +10,6 @@ import * as gpt from 'gpt-layers'
 import { Engine } from '../../build/demo/writer/engine.js'
 import { Text } from '../../build/demo/writer/text.js'
 import { tokenizerOf } from '../../build/demo/words.js'
-import { readStory } from '../../web/examples/stories/grammar.js'
 import { assertClose, golden, shake } from '../lib/support.js'
 
 const folder = new URL('../../web/examples/stories/', import.meta.url)
@@ -145,35 +144,6 @@ test('a prompt with an unknown word is refused and changes nothing', () => {
   const { ids } = engine.with
   assert.throws(() => engine.set({ ...settings, prompt: 'Hello' }), /does not know “Hello”/)
   assert.deepEqual(write(engine, 1).with.ids.slice(0, ids.length), ids)
-})
-
-/**
- * The probability that the model gives to each next word of a text: the geometric mean.
- *
- * @param {number[]} ids
- */
-function shareOfNext(ids, given = 1) {
-  const targets = ids.slice(1).map((id, t) => (t + 1 < given ? -100 : id)) // -100 does not count
-  return gpt.noGrad(() =>
-    gpt.scope(() => Math.exp(-gpt.crossEntropy(model.forward(ids.slice(0, -1)), targets).item())),
-  )
-}
-
-test('with γ = 1 and β = 0 in all norms a text is no story, but nearer to one than with only − μ', () => {
-  /** @param {Settings['replacement']} replacement @param {number} seed */
-  const share = (replacement, seed) => {
-    const { without } = write(engineOf({ seed, replacement, off: only(1, 2, 3, 4, 5, 6, 7, 8, 9) }), 80)
-    assert.ok(without)
-    assert.deepEqual(readStory(tokenizer.decode(without.ids.slice(1)).trim()), [])
-    return shareOfNext(without.ids, START.length)
-  }
-  // Its own stories: 0.67.
-  for (const seed of [1, 2, 3]) {
-    const [plain, mean] = /** @type {const} */ (['plain', 'mean']).map((replacement) =>
-      share(replacement, seed),
-    )
-    assert.ok(plain < 0.1 && mean < plain / 1000, `${plain} and ${mean}`)
-  }
 })
 
 test('a text ends where the cache is full', () => {
