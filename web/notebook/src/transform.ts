@@ -1,6 +1,6 @@
 // A cell as a script, so that its variables exist in the next cell: as Node's REPL does it, with acorn.
 
-import { parse, type AnyNode, type Pattern, type Program } from 'acorn'
+import { parse, type AnyNode, type Pattern } from 'acorn'
 
 /** The names that a pattern declares. */
 function namesOf(pattern: Pattern | null): string[] {
@@ -17,18 +17,15 @@ function* nodesIn(node: AnyNode): Generator<AnyNode> {
   for (const value of Object.values(node).flat()) if (value?.type) yield* nodesIn(value)
 }
 
-const parseCell = (code: string): Program =>
-  parse(code, { ecmaVersion: 'latest', sourceType: 'module', locations: true })
-
 /**
  * Declarations at the top level become assignments to global variables, and the last expression the result. What
  * is imported goes through $import, and what is awaited through $await.
  *
- * @param file the name of the script in the stacks of errors
+ * @param cell its id, which stands in the stacks of errors
  * @returns source: evaluates to a promise of the result; the cell's lines are one further down
  */
-export function transform(code: string, file: string): { source: string; names: string[] } {
-  const { body } = parseCell(code)
+export function transform(code: string, cell: number): { source: string; names: string[] } {
+  const { body } = parse(code, { ecmaVersion: 'latest', sourceType: 'module', locations: true })
   const names: string[] = []
   const hoisted: string[] = []
   const edits: [start: number, end: number, text: string][] = []
@@ -83,6 +80,6 @@ export function transform(code: string, file: string): { source: string; names: 
     place = end
   }
   changed += code.slice(place)
-  const source = `(async () => { 'use strict'; ${hoisted.join(' ')}\n${changed}\n})()\n//# sourceURL=${file}`
+  const source = `(async () => { 'use strict'; ${hoisted.join(' ')}\n${changed}\n})()\n//# sourceURL=cell-${cell}.js`
   return { source, names }
 }

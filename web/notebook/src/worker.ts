@@ -48,8 +48,6 @@ function print(...values: unknown[]) {
   flushSoon()
 }
 
-const fileOf = (id: number) => `cell-${id}.js`
-
 function whereIs(error: unknown): Where | null {
   if (error instanceof SyntaxError && 'loc' in error)
     return { cell, line: (error.loc as { line: number }).line }
@@ -100,7 +98,7 @@ const cells = {
     printed = { lines: 0, characters: 0, skipped: 0 }
     isStopped = false
     try {
-      const { source, names } = transform(code, fileOf(id))
+      const { source, names } = transform(code, id)
       for (const name of names.filter((name) => !declared.has(name))) {
         declared.add(name)
         Object.defineProperty(globalThis, name, { value: undefined, writable: true, configurable: true })
