@@ -118,6 +118,13 @@ test('gpt.record puts a kernel of one’s own on the tape; null stands for zeros
   assert.equal(b.grad, null)
   assert.equal(constant.grad, null)
   assert.equal(gpt.record(gpt.ones([2]), [constant], () => [null]).requiresGrad, false)
+  const sum = gpt.scope(() => {
+    /** @type {Tensor} */
+    const y = gpt.record(gpt.tensor([7, 8]), [a], (dy) => [dy.mul(y)])
+    return y.sum()
+  })
+  sum.backward() // the output has outlived the scope
+  assert.deepEqual(gradientOf(a).toArray(), [13, 32])
 })
 
 test('a frozen parameter gets no gradient, and a frozen layer keeps nothing', () => {
