@@ -14,6 +14,17 @@
  * Node 20 does not inline it later. */
 #define GPT_INLINE static inline __attribute__((always_inline))
 
+/* Before a loop of a known length whose copies would only make the WebAssembly larger. */
+#ifdef __clang__
+#define GPT_NO_UNROLL _Pragma("clang loop unroll(disable)")
+#else
+#define GPT_NO_UNROLL
+#endif
+
+/* If the number of columns is a multiple of this, 2 kB, a column's lines fall into a few sets of the first-level
+ * cache, of 8 lines each. A kernel that has more than 7 of these lines at work reads each again and again. */
+enum { GPT_COLS_OF_ONE_SET = 512 };
+
 static inline size_t gpt_min(size_t a, size_t b) { return a < b ? a : b; }
 
 /* The rule for eps in every normalization, which divides by √(variance + eps). */
