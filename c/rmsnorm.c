@@ -18,6 +18,10 @@
 /* Elements of a row that are summed in float32. */
 enum { COLS_PER_BLOCK = 256 };
 
+/* Columns of dscale that are summed at once: a line of the cache, which is then read once. With 4 columns,
+ * a backward pass of 256 rows of 1024 took 1.8 times as long. */
+enum { COLS_PER_TILE = 16 };
+
 void gpt_rmsnorm_forward_ref(float *y, float *rstd, const float *x, const float *scale, size_t rows,
                              size_t cols, float eps)
 {
@@ -108,13 +112,14 @@ GPT_INLINE v128_t normalize(v128_t x, size_t r, const void *rstd)
     return wasm_f32x4_mul(x, wasm_v128_load32_splat((const float *)rstd + r));
 }
 
-/* dscale of n <= 4 columns: Σ dy · u over the rows. */
+/* dscale of `vectors` times n columns: Σ dy · u over the rows. */
 GPT_INLINE void backward_columns(float *dscale, const float *dy, const float *x, const float *rstd,
-                                 size_t rows, size_t cols, size_t n)
+                                 size_t rows, size_t cols, size_t n, size_t vectors)
 {
-    double sums[4] = {0.0};
-    gpt_sum_four_columns(NULL, sums, dy, x, rows, cols, n, normalize, rstd);
-    for (size_t k = 0; k < n; k++) dscale[k] = (float)sums[k];
+    double sums[COLS_PER_TILE] = {0.0};
+    gpt_sum_some_columns(NULL, sums, dy, x, rows, cols, n, vectors, normalize, rstd);
+    GPT_NO_UNROLL
+    for (size_t k = 0; k < n * vectors; k++) dscale[k] = (float)sums[k];
 }
 
 int gpt_rmsnorm_backward(float *dx, float *dscale, const float *dy, const float *x, const float *rstd,
@@ -127,7 +132,9 @@ int gpt_rmsnorm_backward(float *dx, float *dscale, const float *dy, const float 
     for (; dx && r < end_row; r++)
         backward_row(dx + r * cols, dy + r * cols, x + r * cols, rstd[r], scale, cols);
     if (!dscale) return GPT_OK;
-    for (; c + 4 <= end; c += 4) backward_columns(dscale + c, dy + c, x + c, rstd, rows, cols, 4);
-    if (c < end) backward_columns(dscale + c, dy + c, x + c, rstd, rows, cols, end - c);
+    for (; c + COLS_PER_TILE <= end; c += COLS_PER_TILE)
+        backward_columns(dscale + c, dy + c, x + c, rstd, rows, cols, 4, COLS_PER_TILE / 4);
+    for (; c < end; c += 4)
+        backward_columns(dscale + c, dy + c, x + c, rstd, rows, cols, gpt_min(4, end - c), 1);
     return GPT_OK;
 }

@@ -76,26 +76,34 @@ static inline void gpt_add_row(float *y, const float *x, size_t n)
 /* sums[c] = Σ_r x[r, c] for this part of the columns.   sums  [cols]   x  [rows, cols] */
 void gpt_column_sums(float *sums, const float *x, size_t rows, size_t cols, size_t part, size_t parts);
 
-/* sums[c] += Σ_r dy[r, c] and dots[c] += Σ_r dy[r, c] · u[r, c], for n <= 4 columns of [rows, cols].
- *   sums, dots  [4]   sums may be NULL
+/* sums[c] += Σ_r dy[r, c] and dots[c] += Σ_r dy[r, c] · u[r, c], for `vectors` times n columns of [rows, cols].
+ *   sums, dots  [vectors · n], at least 4; sums may be NULL
+ *   n           columns in a vector, at most 4; 4 where there are several vectors
+ *   vectors     a constant, at most 4
  *   dy          NULL: dy = u
  *   u           u(x[r, c], r, of), inlined */
-GPT_INLINE void gpt_sum_four_columns(double *sums, double *dots, const float *dy, const float *x, size_t rows,
-                                     size_t cols, size_t n, v128_t (*u)(v128_t x, size_t r, const void *of),
-                                     const void *of)
+GPT_INLINE void gpt_sum_some_columns(double *sums, double *dots, const float *dy, const float *x, size_t rows,
+                                     size_t cols, size_t n, size_t vectors,
+                                     v128_t (*u)(v128_t x, size_t r, const void *of), const void *of)
 {
+    enum { MOST_VECTORS = 4 };
     for (size_t r = 0; r < rows;) {
         const size_t end = r + gpt_min(GPT_ROWS_PER_SUM, rows - r);
-        v128_t sum = wasm_f32x4_splat(0.0f), dot = sum;
-        for (; r < end; r++) {
-            /* dy is read first: the other way round took 1.1 times as long for rows of 5 columns */
-            const v128_t given = dy ? gpt_load(dy + r * cols, n) : wasm_f32x4_splat(0.0f);
-            const v128_t u_r = u(gpt_load(x + r * cols, n), r, of), dy_r = dy ? given : u_r;
-            sum = wasm_f32x4_add(sum, dy_r);
-            dot = gpt_multiply_add(dy_r, u_r, dot);
+        v128_t sum[MOST_VECTORS], dot[MOST_VECTORS];
+        for (size_t v = 0; v < vectors; v++) sum[v] = dot[v] = wasm_f32x4_splat(0.0f);
+        for (; r < end; r++)
+            for (size_t v = 0; v < vectors; v++) {
+                const size_t at = r * cols + 4 * v;
+                /* dy is read first: the other way round took 1.1 times as long for rows of 5 columns */
+                const v128_t given = dy ? gpt_load(dy + at, n) : wasm_f32x4_splat(0.0f);
+                const v128_t u_r = u(gpt_load(x + at, n), r, of), dy_r = dy ? given : u_r;
+                if (sums) sum[v] = wasm_f32x4_add(sum[v], dy_r);
+                dot[v] = gpt_multiply_add(dy_r, u_r, dot[v]);
+            }
+        for (size_t v = 0; v < vectors; v++) {
+            if (sums) gpt_add_lanes(sums + 4 * v, sum[v]);
+            gpt_add_lanes(dots + 4 * v, dot[v]);
         }
-        if (sums) gpt_add_lanes(sums, sum);
-        gpt_add_lanes(dots, dot);
     }
 }
 
