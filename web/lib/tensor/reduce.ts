@@ -6,7 +6,7 @@ import { type FunctionName, heap, run } from '../runtime/runtime.ts'
 import { temporary } from '../runtime/scope.ts'
 import { repeat } from './elementwise.ts'
 import { operation } from './operation.ts'
-import { axisOf, checkAxes, checkAxis, checkIndexed, rowBegin, sizeOf } from './shape.ts'
+import { axisOf, checkAxes, checkAxis, checkIndexed, sizeOf } from './shape.ts'
 import { pick } from './slice.ts'
 import { record } from './tape.ts'
 import { Tensor } from './tensor.ts'
@@ -127,14 +127,12 @@ export const cumsum = /* @__PURE__ */ operation((x: Tensor, options: CumsumOptio
   const added = (whole: Tensor, isFromEnd: boolean) => {
     const y = Tensor.empty(whole.shape)
     const [from, to] = [whole.data, y.data]
-    const step = isFromEnd ? -inner : inner
-    for (let row = 0; row < outer * inner; row++) {
-      const first = rowBegin(row, size, inner)
-      let sum = 0
-      let at = isFromEnd ? first + (size - 1) * inner : first
-      for (let i = 0; i < size; i++, at += step) {
-        sum += from[at]
-        to[at] = sum
+    const sums = new Float64Array(inner)
+    for (let k = 0; k < outer; k++) {
+      sums.fill(0)
+      for (let i = 0; i < size; i++) {
+        const at = (k * size + (isFromEnd ? size - 1 - i : i)) * inner
+        for (let j = 0; j < inner; j++) to[at + j] = sums[j] += from[at + j]
       }
     }
     return y
