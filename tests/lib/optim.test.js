@@ -307,7 +307,8 @@ test('groups have their own options, the optimizer’s where they do not say, an
   assert.equal(String(optimizer), 'AdamW(3 parameters, lr=0.25)')
   assert.throws(() => (untyped(first).weight_decay = 0), TypeError)
   assert.throws(() => (untyped(first).params = []), TypeError)
-  for (const fixed of [optimizer.paramGroups, first.params]) assert.throws(() => untyped(fixed).pop(), TypeError)
+  for (const fixed of [optimizer.paramGroups, first.params])
+    assert.throws(() => untyped(fixed).pop(), TypeError)
   betas[0] = 0.5
   assert.deepEqual(second.betas, [0, 0])
   assert.equal(new gpt.SGD([{ params: [x], lr: 2 }]).lr, 2)

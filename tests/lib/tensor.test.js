@@ -104,6 +104,13 @@ test('data is a view of the live memory', () => {
   assert.equal(x.data.buffer, gpt.exports.memory.buffer)
 })
 
+test('nobody can change a shape, which kernels rely on', () => {
+  const x = gpt.ones([2, 3])
+  const weight = new gpt.Linear(2, 2).quantize().int8Weight
+  for (const { shape } of [x, x.reshape([3, 2]), x.mul(2), x.at(0), untyped(weight)])
+    assert.throws(() => (shape[0] = 9), TypeError)
+})
+
 test('reshape shares the memory, computes -1, and outlives the tensor it came from', () => {
   const x = gpt.tensor([1, 2, 3, 4, 5, 6])
   const y = x.reshape([2, -1])
