@@ -133,7 +133,10 @@ test('the presenting mode shows one figure at a time, as large as the window: ke
 })
 
 test('left and right step what a slide shows, and nothing that is hidden', async () => {
-  const { page } = await site.open('', { ...HALL, features: { 'prefers-reduced-motion': 'reduce' } })
+  const { page } = await site.open('?size=large', {
+    ...HALL,
+    features: { 'prefers-reduced-motion': 'reduce' },
+  })
   const ids = await openAll(page)
   await openMenu(page)
   await choose(page, 'Present')
@@ -153,5 +156,8 @@ test('left and right step what a slide shows, and nothing that is hidden', async
     }
     await press(page, 'ArrowUp')
   }
+  await press(page, 'Escape')
+  await waitInPage(page, () => document.documentElement.dataset.presenting === undefined)
+  assert.equal((await page.evaluate(slide)).size, 'large') // as before
   await page.close()
 })

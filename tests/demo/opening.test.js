@@ -304,10 +304,28 @@ test('a dot that is taken beside its middle does not jump', async () => {
   await page.close()
 })
 
-test('a finger drags a dot', async () => {
+test('a dot that is moved ends the motion of the rows', async () => {
+  const { page } = await site.open(`${ALONE}&story.off=all`, { byFrames: true })
+  const busy = await page.evaluate(async (selector) => {
+    const busy = () => document.querySelector('.hero')?.getAttribute('aria-busy')
+    const [button, first] = [selector, '#opening [role="slider"]'].map((one) => document.querySelector(one))
+    if (button instanceof HTMLElement) button.click()
+    await new Promise((resolve) => requestAnimationFrame(resolve))
+    const before = busy()
+    first?.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight', bubbles: true }))
+    return [before, busy()]
+  }, SWITCH)
+  assert.deepEqual(busy, ['true', 'false'])
+  await page.close()
+})
+
+test('a finger drags a dot; “the first rows” takes it back, and leaves the switch as it is', async () => {
   const { page } = await site.open(`${ALONE}&story.off=all`, { ...STILL, width: 360, height: 740 })
   await dragByFinger(page, dot('sample 2, number 4'), 60)
   assert.ok((await valueOf(page, 'sample 2, number 4')) > 1)
+  await word(page, 'the first rows')
+  assert.ok((await valueOf(page, 'sample 2, number 4')) < 1)
+  assert.equal(await isOn(page), 'false')
   await page.close()
 })
 

@@ -24,6 +24,9 @@ test('the mark at the edge lights the norms of the section on the screen, hollow
   for (const [id, says, lit] of /** @type {const} */ ([
     ['story', 'the whole GPT', ALL],
     ['half-precision', 'the final norm', [9]],
+    ['batch-norm', 'one norm', [1]],
+    ['scale-and-shift', 'the final norm', [9]],
+    ['training', 'all norms', ALL],
     ['worked-example', 'one norm', [1]],
   ])) {
     await reach(page, id)

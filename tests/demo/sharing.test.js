@@ -135,12 +135,12 @@ test('links can be copied; if the browser refuses, the link appears, to be copie
 
 test('the figure in view can be saved as PNG, with the colors of the page, under the page’s policy', async () => {
   const { page, complaints } = await site.open('#batch-norm', {
-    features: { 'prefers-reduced-motion': 'reduce' },
+    features: { 'prefers-reduced-motion': 'reduce', 'prefers-color-scheme': 'dark' },
     ready: '#batch-norm .figure',
   })
   await openMenu(page)
   const png = await site.saved('batch-norm.png', () => choose(page, 'Save as PNG'))
-  // The picture has many pixels of both colors of the points.
+  // The picture has many pixels of both colors of the points, a dark ground, and nothing of the light page.
   const count = await page.evaluate(async (base64) => {
     const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
     const bitmap = await createImageBitmap(new Blob([bytes], { type: 'image/png' }))
@@ -150,13 +150,18 @@ test('the figure in view can be saved as PNG, with the colors of the page, under
     const { data } = context.getImageData(0, 0, bitmap.width, bitmap.height)
     let above = 0
     let below = 0
+    let dark = 0
+    let light = 0
     for (let i = 0; i < data.length; i += 4) {
       if (data[i] - data[i + 2] > 50) above++
       if (data[i + 2] - data[i] > 50) below++
+      if (data[i] < 60 && data[i + 2] < 60) dark++
+      if (Math.min(data[i], data[i + 1], data[i + 2]) > 240) light++
     }
-    return { above, below }
+    return { above, below, dark, light }
   }, png.toString('base64'))
   assert.ok(count.above > 1000 && count.below > 500, JSON.stringify(count))
+  assert.ok(count.dark > 100_000 && count.light === 0, JSON.stringify(count))
   assert.deepEqual(complaints, [])
   await page.close()
 })

@@ -73,11 +73,11 @@ export class Page {
     this.#update(() => (this.state = { ...this.state, [id]: { ...this.state[id], ...changes } }))
   }
 
-  /** Sets the state that a section shows back, except what it shows. */
-  reset(id: SectionId) {
+  /** Sets a slice back, except what is shown. */
+  reset(id: SliceId) {
     const defaults = Object.fromEntries(ALL.map(([id, slice]) => [id, slice.defaults()]))
     const state = this.#keepViews(defaults as States)
-    for (const part of partsOf(id)) this.edit(part, state[part])
+    this.edit(id, state[id])
   }
 
   /** Ends the current step of the history: the next edit begins another. */
