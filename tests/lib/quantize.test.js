@@ -88,6 +88,9 @@ test('one layer of a model can be quantized; an embedding tied to it follows', (
   const row = model.tokEmb.forward([5]).data.slice()
   model.outHead.quantize()
   assert.ok(model.tokEmb.int8Weight)
+  const before = usedMemory(gpt)
+  model.tokEmb.forward([5]).dispose()
+  assert.equal(usedMemory(gpt), before)
   assert.equal(model.trfBlocks[0].attn.cAttn.int8Weight, null)
   const scale = Math.max(...row.map(Math.abs)) / 127
   model.tokEmb
