@@ -1,7 +1,7 @@
 /* Clang's <wasm_simd128.h> for native compilers, made of SIMDe (0.7.4 or later). With `-I tests/c` the
  * kernels in c/ compile natively, so that sanitizers check the code that ships. The WebAssembly builds must
- * not have this folder on their include path. tests/c/simd.c compares these functions with the WebAssembly
- * specification. */
+ * not have this folder on their include path. The tests of the kernels, which also run as WebAssembly, show that
+ * these functions behave like it. */
 #ifndef GPT_NATIVE_WASM_SIMD128_H
 #define GPT_NATIVE_WASM_SIMD128_H
 
