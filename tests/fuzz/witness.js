@@ -63,9 +63,9 @@ export class Witness {
     this.#free = this.#memory.free
     const first = this.#allocate.call(this.#memory, ALIGNMENT)
     this.#free.call(this.#memory, first)
-    const heap = aligned(Number(gpt.exports.__heap_base.value))
+    const begin = this.#memory.numbers + ALIGNMENT // any call may change the numbers, with which the heap begins
     /** The generator's state, which is allocated first. @type {Range} */
-    this.generator = { begin: heap, end: heap + gpt.exports.gpt_random_size() }
+    this.generator = { begin, end: begin + gpt.exports.gpt_random_size() }
     /** What is allocated with it: scratch memory. */
     this.#scratch = { begin: this.generator.end, end: first }
     this.#top = first
