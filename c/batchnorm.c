@@ -54,6 +54,7 @@ static void moments(double *off, double *var, const float *x, const float *m, si
         gpt_sum_some_columns(sums, squares, NULL, x, rows, cols, COLS_PER_VECTOR, 1, difference, m);
     else
         gpt_sum_some_columns(sums, squares, NULL, x, rows, cols, n, 1, difference, m);
+    GPT_NO_UNROLL
     for (size_t k = 0; k < COLS_PER_VECTOR; k++) {
         off[k] = sums[k] / (double)rows;
         var[k] = squares[k] / (double)rows - off[k] * off[k];
@@ -195,6 +196,7 @@ GPT_INLINE void backward_columns(float *dx, const float *dy, const float *x, nor
                                  const double *sums, const double *dots, size_t rows, size_t cols, size_t n)
 {
     float a[COLS_PER_VECTOR], b[COLS_PER_VECTOR]; /* -mean(dy) and -mean(dy · u) */
+    GPT_NO_UNROLL
     for (size_t c = 0; c < COLS_PER_VECTOR; c++) {
         a[c] = (float)(-sums[c] / (double)rows);
         b[c] = (float)(-dots[c] / (double)rows);

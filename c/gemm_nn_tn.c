@@ -208,10 +208,13 @@ static void multiply_few(float *y, const float *a, const float *b, const float *
 {
     const size_t quarter = depth / ROWS_OF_B_AT_ONCE, n = end - first;
     float factors[FEWEST_ROWS_TO_PACK_FOR][ROWS_OF_B_AT_ONCE];
-    for (size_t r = 0; r < rows; r++)
-        for (size_t c = first; c < end; c++) y[r * cols + c] = bias ? bias[c] : 0.0f;
     y += first;
     b += first;
+    for (size_t r = 0; r < rows; r++)
+        if (bias)
+            memcpy(y + r * cols, bias + first, n * sizeof(float));
+        else
+            memset(y + r * cols, 0, n * sizeof(float));
     for (size_t k = 0; k < quarter; k++) {
         for (size_t r = 0; r < rows; r++)
             for (size_t i = 0; i < ROWS_OF_B_AT_ONCE; i++) factors[r][i] = a[r * depth + k + i * quarter];
