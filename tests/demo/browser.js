@@ -314,8 +314,9 @@ export async function open(browser, url, options = {}) {
   page.on('console', (message) => complaints.push(`${message.type()}: ${message.text()}`))
   page.on('pageerror', (error) => complaints.push(String(error)))
   page.on('requestfailed', (request) => {
+    const why = request.failure()?.errorText
     // When the page ends a worker, Firefox reports what the worker was downloading as failed.
-    if (request.failure()?.errorText !== 'NS_BINDING_ABORTED') complaints.push(`failed: ${request.url()}`)
+    if (why !== 'NS_BINDING_ABORTED') complaints.push(`failed: ${request.url()}, ${why}`)
   })
   page.on('response', (response) => {
     if (response.status() >= 400) complaints.push(`${response.status()}: ${response.url()}`)
