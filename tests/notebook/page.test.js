@@ -340,8 +340,7 @@ test('a figure at the same place is updated, and a wrong one is refused in words
     'try { plot(new Float32Array(100_001)) } catch (error) { console.log(error.message) }\nheatmap(3)',
   )
   assert.equal(cells[0].figures, 3)
-  await get(page, 'path.without') // a figure's place stands before its curves
-  assert.equal((await page.$$('path.without')).length, 1, 'of two curves one is dashed')
+  await eventually(async () => (await page.$$('path.without')).length === 1, 'of two curves one is dashed')
   assert.equal(await text(page, 'figcaption'), 'to 39')
   assert.match(cells[1].text, /^plot: the first argument should be .* at most 100000 numbers$/)
   assert.match(cells[1].error, /^TypeError: heatmap: matrix should be rows of numbers/)
