@@ -243,8 +243,8 @@ static void multiply_few_in_part(float *y, const float *a, const float *b, const
         if (part >= used) return;
         end = gpt_share(cols, GPT_PANEL_WIDTH, part, used, &first);
     }
-    const size_t most = cols % GPT_COLS_OF_ONE_SET == 0 ? MOST_ROWS_OF_ONE_SET : FEWEST_ROWS_TO_PACK_FOR;
-    for (size_t steps = (end_row - r + most - 1) / most; steps > 0; steps--) {
+    const size_t most_rows = cols % GPT_COLS_OF_ONE_SET == 0 ? MOST_ROWS_OF_ONE_SET : FEWEST_ROWS_TO_PACK_FOR;
+    for (size_t steps = (end_row - r + most_rows - 1) / most_rows; steps > 0; steps--) {
         const size_t some = (end_row - r) / steps;
         multiply_few(y + r * cols, a + r * depth, b, bias, some, depth, cols, first, end);
         r += some;

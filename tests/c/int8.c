@@ -243,8 +243,8 @@ static void forward(float *y, const float *x, int8_weight q, const float *bias, 
     expect_same("by the other loop", by_other, y, rows * q.out);
 }
 
-/* The largest and smallest products, and halves of 0 and 127 beside them: q is 128 · high + low - 8192. A sum of
- * products of a run is exact in float32, or rounded once. */
+/* The largest and the smallest products. Other numbers q = 128 · high + low - 8192 have low = 0 or low = 127. In a
+ * run, the sum of the products is exact in float32, or rounded once. */
 static void forward_of_extremes(void)
 {
     enum { ROWS = 3, IN = 128, OUT = 33, EXTREMES = 5, VALUES = 4 };

@@ -132,7 +132,7 @@ const fault = fc.record({
 
 /**
  * @param {[name: string, fields: [name: string, text: string][] | string][]} entries of a header
- * @param {{ kind: string, at: number, field: number, given: string, more: number }} fault that one of them gets
+ * @param {{ kind: string, at: number, field: number, given: string, more: number }} fault of one entry, which is changed here
  */
 function spoil(entries, { kind, at, field, given, more }) {
   if (entries.length === 0) return

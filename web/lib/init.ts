@@ -139,7 +139,7 @@ const IN_PYTORCH: Readonly<Record<string, string>> = { normal: 'mean std', unifo
 
 /**
  * @param args the arguments of the public function: a tensor and others
- * @param fill checks the others and writes the elements
+ * @param fill checks the other arguments and writes the elements
  */
 function filled(name: keyof typeof init, args: ArrayLike<unknown>, fill: () => unknown): Tensor {
   const checked = (tensor: Tensor) => {

@@ -44,7 +44,7 @@ function reorder(x: Tensor, order: readonly number[]): Tensor {
     let moved = x
     let axes = x.shape.map((_, axis) => axis) // of x, in the order in which `moved` has them
     order.forEach((axis, to) => {
-      // Move the axis to its place, and those after it that stay its neighbors: swap them with the axes from `to` on.
+      // Axes that are neighbors before and after move together: they swap places with the axes from `to` on.
       const from = axes.indexOf(axis)
       if (from === to) return
       let end = from + 1
