@@ -126,7 +126,7 @@ export default [
   ...oneWay,
   // A tensor knows the step that made it, and the steps make tensors.
   {
-    files: ['web/lib/tensor/{check,int8weight,tape,tensor}.ts'],
+    files: ['web/lib/tensor/{int8weight,tape,tensor}.ts'],
     rules: { 'import-x/no-cycle': 'off' },
   },
   ...ONLY.map(({ files }) => ({

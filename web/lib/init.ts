@@ -1,9 +1,8 @@
 import { checkFinite, checkNonNegative, checkNumber, checkOptions, named, number, oneOf } from './check.ts'
 import { fail } from './errors.ts'
 import * as random from './runtime/random.ts'
-import { checkTensor } from './tensor/check.ts'
 import { sizeOf } from './tensor/shape.ts'
-import { Tensor } from './tensor/tensor.ts'
+import { checkTensor, Tensor } from './tensor/tensor.ts'
 
 export interface NormalOptions {
   /** 0 by default */

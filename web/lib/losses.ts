@@ -2,11 +2,10 @@ import { type Check, checkOptions, checkProbability, integer, named, oneOf } fro
 import { fail } from './errors.ts'
 import { run } from './runtime/runtime.ts'
 import { temporary } from './runtime/scope.ts'
-import { checkTensor, checkTensorOf } from './tensor/check.ts'
 import { type Indices, checkIndices, storeIndices } from './tensor/indices.ts'
 import { sameShape, sizeOf } from './tensor/shape.ts'
 import { type Gradients, record, recordKernel } from './tensor/tape.ts'
-import { Tensor } from './tensor/tensor.ts'
+import { checkTensor, checkTensorOf, Tensor } from './tensor/tensor.ts'
 
 /** What becomes of the losses of the elements, as in PyTorch. */
 export type LossReduction = 'none' | 'mean' | 'sum'

@@ -20,7 +20,7 @@
 import { describe, isPlainObject, shortName } from '../check.ts'
 import { fail } from '../errors.ts'
 import { type TensorInfo, SCALE } from './names.ts'
-import { checkTensor } from '../tensor/check.ts'
+import { checkTensor } from '../tensor/tensor.ts'
 import { int8Of, Int8Weight } from '../tensor/int8weight.ts'
 import type { Bytes } from '../typed.ts'
 import { bytesOf, DTYPES, toFloat16 } from './dtypes.ts'

@@ -1,12 +1,11 @@
 // The layers without parameters that compute an operation: ReLU, SiLU, Sigmoid, GELU and Softmax.
 
-import type { Tensor } from '../tensor/tensor.ts'
 import { checkOptions, number } from '../check.ts'
-import { checkTensor } from '../tensor/check.ts'
 import { type GELUOptions, GELU_OPTIONS, geluOf } from '../tensor/gelu.ts'
 import { computeOf } from '../tensor/operation.ts'
 import { relu, sigmoid, silu } from '../tensor/operations.ts'
 import { type SoftmaxOptions, softmax } from '../tensor/softmax.ts'
+import { type Tensor, checkTensor } from '../tensor/tensor.ts'
 import { constructLayer, Module } from './module.ts'
 
 /** y = max(0, x), as PyTorch's nn.ReLU. Its gradient at 0 is 0. */

@@ -1,11 +1,10 @@
 import { checkNonNegativeFloat32, checkOptions, checkProbability, checkSize } from '../check.ts'
 import { fail } from '../errors.ts'
 import { run } from '../runtime/runtime.ts'
-import { checkRows, checkTensorOf } from '../tensor/check.ts'
 import { pythonNumber } from '../tensor/pyformat.ts'
 import { temporary } from '../runtime/scope.ts'
 import { record, recordKernel } from '../tensor/tape.ts'
-import { Tensor } from '../tensor/tensor.ts'
+import { checkRows, checkTensorOf, Tensor } from '../tensor/tensor.ts'
 import { constructLayer, Module } from './module.ts'
 
 export interface BatchNormOptions {

@@ -1,9 +1,8 @@
 // Layers without a kernel of their own: lists of layers, and the layer that does nothing.
 
-import type { Tensor } from '../tensor/tensor.ts'
 import { checkArray, checkFunction, checkInteger, construct } from '../check.ts'
 import { fail } from '../errors.ts'
-import { checkTensor } from '../tensor/check.ts'
+import { type Tensor, checkTensor } from '../tensor/tensor.ts'
 import { aliasOf } from '../tensor/reshape.ts'
 import { type Context, checkModule, constructLayer, forwardLayers, Module } from './module.ts'
 import { printList } from './print.ts'

@@ -1,10 +1,9 @@
 import { checkOptions, checkProbability, named } from '../check.ts'
 import * as random from '../runtime/random.ts'
 import { run } from '../runtime/runtime.ts'
-import { checkTensor } from '../tensor/check.ts'
 import { aliasOf } from '../tensor/reshape.ts'
 import { recordKernel } from '../tensor/tape.ts'
-import { Tensor } from '../tensor/tensor.ts'
+import { checkTensor, Tensor } from '../tensor/tensor.ts'
 import { constructLayer, Module } from './module.ts'
 
 export interface DropoutOptions {

@@ -17,11 +17,10 @@ import {
   number,
 } from '../check.ts'
 import { fail, GptLayersError, withName } from '../errors.ts'
-import { checkTensor } from '../tensor/check.ts'
 import { type Int8Weight, GROUP_SIZE } from '../tensor/int8weight.ts'
 import { snakeCase } from '../tensor/pyformat.ts'
 import { addKeeper, chain, registerKeeper, withUserScopes } from '../runtime/scope.ts'
-import { Tensor } from '../tensor/tensor.ts'
+import { checkTensor, Tensor } from '../tensor/tensor.ts'
 import { type LoadedKeys, copyDict } from '../files/copy.ts'
 import { type Matrix, matricesOf } from '../files/matrix.ts'
 import { printLayer } from './print.ts'

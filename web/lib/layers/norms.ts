@@ -2,13 +2,12 @@
 
 import { checkNonNegativeFloat32, checkOptions, named } from '../check.ts'
 import { run } from '../runtime/runtime.ts'
-import { checkOptional, checkRows, checkTensorOf } from '../tensor/check.ts'
 import { ones } from '../tensor/create.ts'
 import { pythonNumber } from '../tensor/pyformat.ts'
 import { temporary } from '../runtime/scope.ts'
 import { checkSizes, sizeOf } from '../tensor/shape.ts'
 import { recordKernel, records } from '../tensor/tape.ts'
-import { Tensor } from '../tensor/tensor.ts'
+import { checkOptional, checkRows, checkTensorOf, Tensor } from '../tensor/tensor.ts'
 import { constructLayer, Module } from './module.ts'
 
 const CHECKS = { eps: checkNonNegativeFloat32 }

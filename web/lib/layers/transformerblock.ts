@@ -1,5 +1,4 @@
-import type { Tensor } from '../tensor/tensor.ts'
-import { checkTensor } from '../tensor/check.ts'
+import { type Tensor, checkTensor } from '../tensor/tensor.ts'
 import { temporary } from '../runtime/scope.ts'
 import { type AttentionConfig, Attention } from './attention.ts'
 import { Dropout } from './dropout.ts'

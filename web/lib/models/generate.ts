@@ -14,10 +14,9 @@ import {
 import { fail, withName } from '../errors.ts'
 import { type CacheOptions, KeyValueCache } from '../layers/kvcache.ts'
 import { heap } from '../runtime/runtime.ts'
-import { checkTensorOf } from '../tensor/check.ts'
 import { type Indices, checkIndices } from '../tensor/indices.ts'
 import { temporary, withoutScope } from '../runtime/scope.ts'
-import { Tensor } from '../tensor/tensor.ts'
+import { checkTensorOf, Tensor } from '../tensor/tensor.ts'
 import { type GeneratedToken, sampleToken } from './sample.ts'
 
 /** What `generate` needs of a model. */

@@ -2,8 +2,7 @@
 
 import { checkArray, checkObject, knownOptions } from '../check.ts'
 import { fail } from '../errors.ts'
-import { checkTensor } from '../tensor/check.ts'
-import { Tensor } from '../tensor/tensor.ts'
+import { checkTensor, Tensor } from '../tensor/tensor.ts'
 
 /** Options that all have a value. With exactOptionalPropertyTypes, Required would keep undefined. */
 export type All<Options> = { [Name in keyof Options]-?: Exclude<Options[Name], undefined> }

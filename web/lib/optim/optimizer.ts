@@ -1,10 +1,9 @@
 import type { Disposes } from '../typed.ts'
 import { checkNonNegative, checkObject, construct, describe, knownOptions, nameMethods } from '../check.ts'
 import { fail } from '../errors.ts'
-import { checkTensor, checkTensorOf } from '../tensor/check.ts'
 import { addKeeper, registerKeeper, temporary, withoutScope } from '../runtime/scope.ts'
 import { withoutTape } from '../tensor/tape.ts'
-import { Tensor } from '../tensor/tensor.ts'
+import { checkTensor, checkTensorOf, Tensor } from '../tensor/tensor.ts'
 import { type All, type GivenGroup, type ParamGroup, gradientOf, makeGroups } from './groups.ts'
 
 /**

@@ -2,11 +2,10 @@
 
 import { checkArray, checkFunction, describe, named } from '../check.ts'
 import { fail } from '../errors.ts'
-import { checkTensor, checkTensorOf } from './check.ts'
 import { heap } from '../runtime/runtime.ts'
 import { scoped } from '../runtime/scope.ts'
 import { record as recordStep, withoutTape } from './tape.ts'
-import { Tensor } from './tensor.ts'
+import { checkTensor, checkTensorOf, Tensor } from './tensor.ts'
 
 /**
  * Makes a tensor a parameter, in place, as PyTorch's nn.Parameter: it requires a gradient, and a module

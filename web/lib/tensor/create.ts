@@ -3,10 +3,9 @@ import { checkAxisSize, checkFinite, checkInteger, checkNumber, named } from '..
 import { fail } from '../errors.ts'
 import * as random from '../runtime/random.ts'
 import { heap } from '../runtime/runtime.ts'
-import { checkTensor } from './check.ts'
 import { type NestedArray, fromNested } from './nested.ts'
 import { MAX_INTEGER, checkShape, sameShape, sizeOf } from './shape.ts'
-import { Tensor } from './tensor.ts'
+import { checkTensor, Tensor } from './tensor.ts'
 
 /**
  * Seeds the generator, as torch.manual_seed: `randn`, `rand`, `randint`, `multinomial` and new layers then draw the

@@ -1,11 +1,10 @@
 // How operations on each element are computed, and their gradients; operations.ts has the operations.
 
 import { type FunctionName, heap, run } from '../runtime/runtime.ts'
-import { checkTensor } from './check.ts'
 import { operation } from './operation.ts'
 import { axisOf, broadcast, eachIndex, mergedAxes, sameShape } from './shape.ts'
 import { type Gradients, record, recordKernel, records } from './tape.ts'
-import { Tensor } from './tensor.ts'
+import { checkTensor, Tensor } from './tensor.ts'
 
 export type Unary = (x: Tensor) => Tensor
 

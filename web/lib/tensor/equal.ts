@@ -1,10 +1,9 @@
 import { checkNonNegative, checkOptions, named } from '../check.ts'
-import { checkTensor } from './check.ts'
 import { repeat } from './elementwise.ts'
 import { temporary } from '../runtime/scope.ts'
 import { broadcast, sameShape } from './shape.ts'
 import { withoutTape } from './tape.ts'
-import { Tensor } from './tensor.ts'
+import { checkTensor, Tensor } from './tensor.ts'
 
 /**
  * Whether two tensors have the same shape and the same elements, as torch.equal: NaN equals nothing, and -0

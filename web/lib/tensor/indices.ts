@@ -2,9 +2,8 @@ import { describe } from '../check.ts'
 import { fail } from '../errors.ts'
 import { heap } from '../runtime/runtime.ts'
 import { type BigIntArray, type NumberArray, checkMemory, isBigInts, isTyped } from '../typed.ts'
-import { checkTensor } from './check.ts'
 import { type NestedArray, fromNested } from './nested.ts'
-import { Tensor } from './tensor.ts'
+import { checkTensor, Tensor } from './tensor.ts'
 
 /**
  * Integers such as tokens: one number, nested arrays, a typed array of numbers or of bigints, or a Tensor

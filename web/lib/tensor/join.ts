@@ -1,12 +1,11 @@
 import { checkArray, checkOptions, named } from '../check.ts'
 import { fail } from '../errors.ts'
-import { checkTensor } from './check.ts'
 import { unsqueeze } from './reshape.ts'
 import { temporary } from '../runtime/scope.ts'
 import { checkAxis, checkSameShape } from './shape.ts'
 import { type AxisOptions, copy, eachBlock, piece } from './slice.ts'
 import { record } from './tape.ts'
-import { Tensor } from './tensor.ts'
+import { checkTensor, Tensor } from './tensor.ts'
 
 /**
  * Tensors one after the other along an axis, as torch.cat.

@@ -1,11 +1,10 @@
 import { fail } from '../errors.ts'
 import { run, SCRATCH } from '../runtime/runtime.ts'
 import { temporary } from '../runtime/scope.ts'
-import { checkTensor } from './check.ts'
 import { operation } from './operation.ts'
 import { broadcast, eachIndex, leading, mergedAxes } from './shape.ts'
 import { recordKernel } from './tape.ts'
-import { Tensor } from './tensor.ts'
+import { checkTensor, Tensor } from './tensor.ts'
 
 /**
  * The matrix product, as torch.matmul. The leading axes broadcast.

@@ -3,9 +3,8 @@ import { fail } from '../errors.ts'
 import { lowerBound } from '../runtime/memory.ts'
 import * as random from '../runtime/random.ts'
 import { heap } from '../runtime/runtime.ts'
-import { checkTensor } from './check.ts'
 import { checkIndexed } from './shape.ts'
-import { Tensor } from './tensor.ts'
+import { checkTensor, Tensor } from './tensor.ts'
 import { largest } from './topk.ts'
 
 export interface MultinomialOptions {

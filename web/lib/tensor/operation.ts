@@ -2,8 +2,7 @@
 
 import { checkCount, named } from '../check.ts'
 import { withName } from '../errors.ts'
-import { checkTensor } from './check.ts'
-import { Tensor } from './tensor.ts'
+import { checkTensor, Tensor } from './tensor.ts'
 
 /** The function of an operation, with what is not public. */
 export interface Operation<F> {

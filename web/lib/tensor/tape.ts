@@ -15,8 +15,7 @@ import { checkOptions, isPlainObject } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { run } from '../runtime/runtime.ts'
 import { makerLetsGo, temporary, withoutScope } from '../runtime/scope.ts'
-import { checkTensorOf } from './check.ts'
-import { Tensor } from './tensor.ts'
+import { checkTensorOf, Tensor } from './tensor.ts'
 
 /**
  * Computes the gradients of a step's inputs.

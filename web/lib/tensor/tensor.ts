@@ -1,11 +1,10 @@
 import type { Storage } from '../runtime/memory.ts'
 import type { Disposes } from '../typed.ts'
 import type { Int8Weight } from './int8weight.ts'
-import { checkBoolean, checkOptions, integer } from '../check.ts'
+import { checkBoolean, checkOptions, describe, integer } from '../check.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { type Pointer, heap } from '../runtime/runtime.ts'
 import { giveToScope } from '../runtime/scope.ts'
-import { checkTensor } from './check.ts'
 import { Compared, hashOfFloats, withoutValues } from './compared.ts'
 import { type NestedArray, toNested } from './nested.ts'
 import { type PrintOptions, formatTensor } from './print.ts'
@@ -449,4 +448,39 @@ export class Tensor {
     if (this.#isMeta) return 'one that has no values before the file is read'
     return this.#int8Weight ? 'one that quantize has made int8: see int8Weight' : 'one that was disposed'
   }
+}
+
+// Checks of tensor arguments. Each takes the argument's name, for the error message.
+
+/** @param expected in words: `a Tensor or a number` */
+export function checkTensor(name: string, value: unknown, expected: string = 'a Tensor'): Tensor {
+  if (!(value instanceof Tensor)) throw fail('TYPE', name, `be ${expected}`, describe(value))
+  if (value.disposed) throw fail('DISPOSED', name, 'be a live Tensor', value.whyNotLive)
+  return value
+}
+
+export function checkTensorOf(name: string, value: unknown, shape: readonly number[]): Tensor {
+  const tensor = checkTensor(name, value)
+  checkSameShape(name, tensor.shape, shape)
+  return tensor
+}
+
+export const checkOptional = (name: string, value: unknown, shape: readonly number[]): Tensor | null =>
+  value === null ? null : checkTensorOf(name, value, shape)
+
+/**
+ * @param sizes of x's last axes
+ * @param name the layer's name for them
+ * @returns the number of tensors of this shape in x
+ */
+export function checkRows(x: unknown, sizes: readonly number[], name: string): number {
+  const { shape } = checkTensor('x', x)
+  const before = shape.length - sizes.length
+  for (let i = 0; i < sizes.length; i++) {
+    if (shape[before + i] !== sizes[i])
+      throw fail('SHAPE', 'x', `end in ${sizes.join(', ')} (${name})`, shape)
+  }
+  let rows = 1
+  for (let i = 0; i < before; i++) rows *= shape[i]
+  return rows
 }

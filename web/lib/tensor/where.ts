@@ -3,12 +3,11 @@
 import { checkNumber, checkOptions, integer, named } from '../check.ts'
 import { fail } from '../errors.ts'
 import { temporary } from '../runtime/scope.ts'
-import { checkTensor } from './check.ts'
 import { type Operand, elementwise, operand, shapeOf, sumTo } from './elementwise.ts'
 import { operation } from './operation.ts'
 import { broadcast } from './shape.ts'
 import { record } from './tape.ts'
-import { Tensor } from './tensor.ts'
+import { checkTensor, Tensor } from './tensor.ts'
 
 /**
  * The larger one of x and y, for each element, as torch.maximum: NaN where one of them is NaN. Both broadcast as in
