@@ -7,7 +7,8 @@ import { fail } from '../errors.ts'
 import { heap } from '../runtime/runtime.ts'
 import { checkTensor, Tensor } from '../tensor/tensor.ts'
 import { type Match, type TensorInfo, matchNames } from './names.ts'
-import { type RowWriter, type Values, rowsAndCols } from './reading.ts'
+import type { Values } from './dtypes.ts'
+import { type RowWriter, rowsAndCols } from './reading.ts'
 import { checkSameShape } from '../tensor/shape.ts'
 
 /** What reads and writes int8 weights; null for a layer without matrices. */
@@ -49,7 +50,6 @@ export class Copier {
     if (writers.length < 2) return writers[0] ?? null
     return {
       alignment: writers.reduce((n, { alignment }) => (n % alignment ? n * alignment : n), 1),
-      takesInt8: writers[0].takesInt8,
       write: (...rows) => writers.forEach(({ write }) => write(...rows)),
     }
   }
@@ -59,7 +59,6 @@ export class Copier {
     const int8 = this.#int8?.writerOf(match, info)
     return {
       alignment: int8?.alignment ?? 1,
-      takesInt8: int8?.takesInt8 ?? false,
       write: (values, first, rows) => {
         const firstName = this.#firstNames.get(target) ?? name
         this.#firstNames.set(target, firstName)

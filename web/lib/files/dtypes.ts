@@ -32,19 +32,22 @@ export const isFloat = (dtype: string): boolean => dtype.includes('F')
 export const bytesOf = (dtype: string, shape: readonly number[]): number =>
   shape.reduce((product, n) => product * n, DTYPES[dtype].bytes)
 
+export type Values = Float32Array | Int8Array
+
 /**
- * Converts the data of a tensor: floats are rounded to the nearest float32, integers must have an exact one.
+ * Converts the data of a tensor to float32: floats are rounded to the nearest one, integers must have an exact
+ * one. Those of 8 bits stay as they are.
  *
  * @param name the tensor's, for errors
  * @param bytes little-endian
- * @returns the values, until the next call; for F32 a view of the bytes
+ * @returns the values, until the next call; for F32 and I8 a view of the bytes
  */
-export function toFloat32(name: string, dtype: string, bytes: Uint8Array): Float32Array {
+export function valuesOf(name: string, dtype: string, bytes: Uint8Array): Values {
   const { View, bytes: size } = DTYPES[dtype]
   const { buffer, byteOffset } = bytes.byteOffset % size ? bytes.slice() : bytes
   const length = bytes.length / size
   const data = new View(buffer as ArrayBuffer, byteOffset, length)
-  if (data instanceof Float32Array) return data
+  if (data instanceof Float32Array || data instanceof Int8Array) return data
   if (length <= MOST_VALUES && length > scratch.length) scratch = new Float32Array(length)
   const values = length <= MOST_VALUES ? scratch.subarray(0, length) : new Float32Array(length)
   if (data instanceof Float64Array) values.set(data)
@@ -63,9 +66,6 @@ function widen({ buffer, length }: Float32Array, halves: Uint16Array, isBFloat16
   if (isBFloat16) for (let i = 0; i < length; i++) bits[i] = halves[i] << 16
   else for (let i = 0, table = float16Table(); i < length; i++) bits[i] = table[halves[i]]
 }
-
-export const toInt8 = ({ buffer, byteOffset, length }: Uint8Array): Int8Array =>
-  new Int8Array(buffer, byteOffset, length)
 
 /**
  * @param name the tensor's, for errors

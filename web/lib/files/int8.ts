@@ -8,7 +8,8 @@ import { type GptLayersError, fail, withName } from '../errors.ts'
 import { checkTensor } from '../tensor/tensor.ts'
 import { evenGroups, GROUP_SIZE, groupLength, int8Of, Int8Weight, alignmentOf } from '../tensor/int8weight.ts'
 import { type Match, type TensorInfo, SCALE } from './names.ts'
-import { type RowWriter, type Values, rowsAtOnce } from './reading.ts'
+import type { Values } from './dtypes.ts'
+import { type RowWriter, rowsAtOnce } from './reading.ts'
 
 /**
  * Makes the factors of products int8, one after the other.
@@ -97,7 +98,6 @@ class Int8Writer {
     const { target, scale, part } = match
     return {
       alignment: layout.alignment,
-      takesInt8: scale !== null && info !== scale,
       write: (values, first, rows) => {
         const int8Weight = target.int8Weight ?? Int8Weight.empty(layout.shape, layout.groupSize)
         if (!target.int8Weight) target.becomeInt8(int8Weight)

@@ -94,7 +94,6 @@ function newTensors(
     run(
       file.read((info) => ({
         alignment: 1,
-        takesInt8: false,
         write: (values, first, rows) => tensors.get(info)?.data.set(values, (first * values.length) / rows),
       })),
     )

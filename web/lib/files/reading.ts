@@ -4,7 +4,7 @@ import type { TensorInfo } from './names.ts'
 import { fail, GptLayersError } from '../errors.ts'
 import { MAX_AXES, sizeOf } from '../tensor/shape.ts'
 import type { Bytes } from '../typed.ts'
-import { bytesOf, MOST_VALUES, toFloat32, toInt8 } from './dtypes.ts'
+import { type Values, bytesOf, MOST_VALUES, valuesOf } from './dtypes.ts'
 
 /** A file whose tensors are known, and whose values come next. */
 export interface TensorFile {
@@ -57,14 +57,10 @@ export const areCounts = (value: unknown): value is number[] =>
 export const isCount = (n: unknown): n is number =>
   Number.isSafeInteger(n) && Number(n) >= 0 && !Object.is(n, -0)
 
-export type Values = Float32Array | Int8Array
-
 /** Takes the values of a tensor: rows of a matrix; anything else is a matrix of one column. */
 export interface RowWriter {
   /** the first of the rows that it takes at a time is a multiple of this */
   alignment: number
-  /** whether it takes the integers of dtype I8; all else becomes float32 */
-  takesInt8: boolean
   /** @param values are valid during the call */
   write: (values: Values, first: number, rows: number) => void
 }
@@ -76,24 +72,19 @@ export const rowsAtOnce = (cols: number, alignment: number): number =>
 export const rowsAndCols = (shape: readonly number[]): readonly number[] =>
   shape.length === 2 ? shape : [sizeOf(shape), 1]
 
-/**
- * Reads the values of a tensor, which come next, some rows at a time.
- *
- * @param missing the words for a file that ends before
- */
+/** Reads the values of a tensor, which come next, some rows at a time. */
 export function* readRows(
-  { name, dtype, shape }: TensorInfo,
-  { alignment, takesInt8, write }: RowWriter,
   cursor: Cursor,
-  missing?: string,
+  { name, dtype, shape }: TensorInfo,
+  { alignment, write }: RowWriter,
 ): Reading<void> {
   const [count, cols] = rowsAndCols(shape)
   if (cols === 0) return
   const most = rowsAtOnce(cols, alignment)
   for (let first = 0; first < count; first += most) {
     const rows = Math.min(most, count - first)
-    const bytes = yield* cursor.read(bytesOf(dtype, [rows, cols]), missing)
-    write(takesInt8 && dtype === 'I8' ? toInt8(bytes) : toFloat32(name, dtype, bytes), first, rows)
+    const bytes = yield* cursor.read(bytesOf(dtype, [rows, cols]))
+    write(valuesOf(name, dtype, bytes), first, rows)
   }
 }
 
@@ -106,6 +97,8 @@ export class Cursor {
   readonly what: string
   #kind
   at = 0
+  /** what an error says of a file that ends early, after the number of its bytes */
+  missing = ', which are not all of it'
 
   /** @param kind such as 'a safetensors file' */
   constructor(what: string, kind: string) {
@@ -117,16 +110,15 @@ export class Cursor {
     return fail('VALUE', this.what, `be ${this.#kind}`, problem, cause)
   }
 
-  /** @param missing the words for a file that ends before */
-  *read(bytes: number, missing: string = ', which are not all of it'): Reading<Uint8Array> {
+  *read(bytes: number): Reading<Uint8Array> {
     const part = yield bytes
     this.at += part.length
     if (part.length === bytes) return part
-    throw this.damaged(`${this.at} bytes${missing}`)
+    throw this.damaged(`${this.at} bytes${this.missing}`)
   }
 
-  *skip(bytes: number, missing?: string): Reading<void> {
-    for (let left = bytes; left > 0; left -= PIECE) yield* this.read(Math.min(left, PIECE), missing)
+  *skip(bytes: number): Reading<void> {
+    for (let left = bytes; left > 0; left -= PIECE) yield* this.read(Math.min(left, PIECE))
   }
 }
 

@@ -140,15 +140,11 @@ export function* readSafetensors(what: string): Reading<TensorFile> {
   const header = newBytes(start)
   header.set(prefix.subarray(0, start))
   cursor.at = prefix.length
-  if (start > prefix.length) {
-    header.set(
-      yield* cursor.read(start - prefix.length, `, with a header that ends at ${start}`),
-      prefix.length,
-    )
-  }
+  cursor.missing = `, with a header that ends at ${start}`
+  if (start > prefix.length) header.set(yield* cursor.read(start - prefix.length), prefix.length)
   const { tensors, dataBytes, metadata } = parseHeader(cursor, header.subarray(LENGTH_BYTES))
   const byteLength = start + dataBytes
-  const missing = ` instead of ${byteLength}`
+  cursor.missing = ` instead of ${byteLength}`
   return {
     tensors,
     stated: metadata,
@@ -157,8 +153,8 @@ export function* readSafetensors(what: string): Reading<TensorFile> {
       if (prefix.length > start) throw cursor.damaged(`more than ${start} bytes`)
       for (const tensor of tensors) {
         const writer = writerOf(tensor)
-        if (writer) yield* readRows(tensor, writer, cursor, missing)
-        else yield* cursor.skip(bytesOf(tensor.dtype, tensor.shape), missing)
+        if (writer) yield* readRows(cursor, tensor, writer)
+        else yield* cursor.skip(bytesOf(tensor.dtype, tensor.shape))
       }
       if ((yield 1).length > 0) throw cursor.damaged(`more than ${byteLength} bytes`)
     },

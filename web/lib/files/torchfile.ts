@@ -14,7 +14,7 @@
 import { describe } from '../check.ts'
 import { fail } from '../errors.ts'
 import { eachIndex, sizeOf } from '../tensor/shape.ts'
-import { toFloat32, toInt8 } from './dtypes.ts'
+import { type Values, valuesOf } from './dtypes.ts'
 import { isEmbedding, modelAmong } from './gptnames.ts'
 import type { TensorInfo } from './names.ts'
 import {
@@ -349,20 +349,18 @@ function* readStorage(
   const { byteLength: size } = storage
   if (used.length === 0) return yield* cursor.skip(size)
   const [{ tensor, writer }] = used
-  if (used.length === 1 && tensor.view.isWhole) return yield* readRows(tensor, writer, cursor)
+  if (used.length === 1 && tensor.view.isWhole) return yield* readRows(cursor, tensor, writer)
   const bytes = newBytes(size)
   for (let at = 0; at < size; at += PIECE) bytes.set(yield* cursor.read(Math.min(PIECE, size - at)), at)
-  let floats: Float32Array | undefined
+  const values = valuesOf(tensor.name, storage.dtype, bytes)
   for (const { tensor, writer } of used) {
     const { view } = tensor
-    const isInt8 = writer.takesInt8 && storage.dtype === 'I8'
-    const values = isInt8 ? toInt8(bytes) : (floats ??= toFloat32(tensor.name, storage.dtype, bytes))
     const [rows, cols] = rowsAndCols(view.shape)
     if (rows * cols > 0) writer.write(view.isWhole ? values : elementsOf(view, values), 0, rows)
   }
 }
 
-function elementsOf({ offset, shape, strides }: TensorView, values: Float32Array | Int8Array) {
+function elementsOf({ offset, shape, strides }: TensorView, values: Values): Values {
   const size = sizeOf(shape)
   const elements = values instanceof Int8Array ? new Int8Array(size) : new Float32Array(size)
   const axes = shape.map((size, i) => ({ size, steps: [strides[i]] }))
