@@ -36,6 +36,8 @@ export async function jaxjs(gpt) {
  * @returns {Promise<Prepared>} result: the losses of the first steps
  */
 async function prepare(jax, gpt, task) {
+  // onnxruntime-web defines it in Node. jax-js takes it for a sign that its memory is shared, which it is not.
+  Reflect.deleteProperty(globalThis, 'Worker')
   const { numpy: np, nn, tree } = jax
   const { model, config, shape, ...batch } = trained(gpt, task)
   const { vocabSize } = config
