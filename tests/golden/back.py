@@ -22,12 +22,12 @@ def read(path):
     (length,) = struct.unpack_from("<Q", data)
     header = json.loads(data[8 : 8 + length])
     metadata = header.pop("__metadata__", {})
-    values = memoryview(data)[8 + length :]
+    values = torch.frombuffer(data, dtype=torch.uint8)[8 + length :]
     tensors = {}
     for name, entry in header.items():
         begin, end = entry["data_offsets"]
-        part = torch.frombuffer(values[begin:end], dtype=torch.uint8).clone()
-        tensors[name] = part.view(dict(DTYPES)[entry["dtype"]]).reshape(entry["shape"])
+        # As Python's safetensors does: an error where the numbers are not aligned in the file.
+        tensors[name] = values[begin:end].view(dict(DTYPES)[entry["dtype"]]).reshape(entry["shape"])
     return tensors, metadata
 
 

@@ -45,6 +45,14 @@ test('a file under the book’s names has the book’s mask of each block', () =
     assert.deepEqual(file[name].toArray(), gpt.ones([4, 4]).triu({ diagonal: 1 }).toArray())
 })
 
+test('large numbers come first in a file, as Python writes it: otherwise some would not be aligned', () => {
+  const namesOf = (/** @type {Uint8Array} */ file) => Object.keys(gpt.loadSafetensors(file))
+  const book = namesOf(gpt.saveSafetensors(new gpt.GPTModel(SMALL), { names: 'book' }))
+  assert.equal(book.at(-1), 'trf_blocks.0.att.mask')
+  const int8 = gpt.saveSafetensors(new gpt.Linear(2, 3).quantize(), { dtype: 'float16' })
+  assert.deepEqual(namesOf(int8), ['weight_scale', 'bias', 'weight'])
+})
+
 test('a layer reads Python’s file', () => {
   for (const bytes of [bytesOf(state.file), bytesOf(state.file).buffer, Buffer.from(state.file, 'base64')]) {
     const layer = new gpt.Sequential(new gpt.Linear(5, 6), new gpt.ReLU(), new gpt.Linear(6, 3))

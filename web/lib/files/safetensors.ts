@@ -54,7 +54,8 @@ const MAX_HEADER = 100_000_000
  */
 export function encode(given: readonly Written[], metadata: Record<string, string> = {}): Bytes {
   const entries = [...given]
-  entries.sort((a, b) => (a.dtype === b.dtype ? compare(a.name, b.name) : compare(a.dtype, b.dtype)))
+  // Numbers of 4 bytes after bytes might not be aligned: PyTorch does not read such a file.
+  entries.sort((a, b) => DTYPES[b.dtype].bytes - DTYPES[a.dtype].bytes || compare(a.name, b.name))
   // Python's transformers refuses files without a format.
   const header = new Map([[METADATA_NAME, { format: 'pt', ...metadata } as object]])
   let dataBytes = 0
