@@ -238,10 +238,10 @@ export function graph(config, dtype) {
   const layers = Array.from({ length: nLayers }, (_, i) => i)
   /** @type {Value[]} */
   const inputs = [
-    { name: 'ids', shape: [1, 'tokens'], type: 'int64' },
-    { name: 'positions', shape: [1, 'tokens'], type: 'int64' },
-    { name: 'last', shape: [1], type: 'int64' },
-    { name: 'sizes', shape: [2], type: 'int64' },
+    { name: 'ids', shape: [1, 'tokens'], type: 'INT64' },
+    { name: 'positions', shape: [1, 'tokens'], type: 'INT64' },
+    { name: 'last', shape: [1], type: 'INT64' },
+    { name: 'sizes', shape: [2], type: 'INT64' },
     { name: 'mask', shape: [1, 1, 'tokens', 'tokens'] },
     { name: 'pastMask', shape: [1, 1, 1, 'capacity'] },
     ...layers.map((i) => ({ name: `pastKey${i}`, shape: [1, heads, size, 'capacity'] })),
