@@ -222,11 +222,20 @@ test('a row of one’s own is typed: six numbers, which “How it is computed”
     ['1 2 3', /six numbers, not 3/],
   ]) {
     await type(String(wrong))
-    assert.match(await text(page, '#opening .wrong'), /** @type {RegExp} */ (why))
+    assert.match(await text(page, '#opening .said'), /** @type {RegExp} */ (why))
     assert.equal(await stats(page), before)
     assert.equal(await bar(), top)
   }
+  await type('7 7 7 7 7 7.01')
+  const [, variance] = (await stats(page)).split(' ')
+  near(Number(variance), 0.581, 1e-3)
+  assert.equal(
+    await text(page, '#opening .said'),
+    `Sample 1’s variance is not much larger than ε = 0.00001: it becomes ${variance}.`,
+  )
+  await word(page, 'your own row')
   await type('1; 2; 3; 4; 5; 1e30')
+  assert.equal(await text(page, '#opening .said'), '')
   assert.equal((await stats(page)).split(' ').slice(0, 2).join(' '), '0.0000 1.0000')
   assert.equal(await bar(), top)
   near(await valueOf(page, 'sample 1, number 6'), 2.2361, 1e-4)
@@ -238,6 +247,7 @@ test('a row of one’s own is typed: six numbers, which “How it is computed”
   )
   assert.deepEqual(row.slice(4, 6), ['−0.4472', '2.2361'])
   assert.match(await text(page, '#worked-example .explanation'), /nn\.LayerNorm, .* gives only nan for row 1/)
+  await press(page, 'Control', 'z')
   await press(page, 'Control', 'z')
   assert.equal(await stats(page), before)
   assert.deepEqual(complaints, [])

@@ -217,7 +217,7 @@ function holdWorkers() {
     postMessage(/** @type {{ id: string, path?: string[] }} */ { id, path }) {
       if (!path) return
       asked.count++
-      const value = path[0] === 'steps' ? Array(5).fill({ with: 1, without: 1 }) : { with: 'a', without: 'b' }
+      const value = path[0] === 'steps' ? Array(5).fill({ with: 4, without: 1 }) : { with: 'a', without: 'b' }
       waiting.push(() =>
         this.dispatchEvent(new MessageEvent('message', { data: { id, type: 'RAW', value } })),
       )
@@ -242,6 +242,8 @@ test('the training pauses while it is not on the screen, and goes on where it wa
   await page.$eval('#training', (section) => section.scrollIntoView())
   await eventually(async () => (await count()) === 4, 'it does not go on')
   assert.equal(await step(page), 5)
+  // Only the loss with norms is above the axis.
+  assert.match(await text(page, '#training figcaption'), /cut off above 3\.$/)
   await page.close()
 })
 

@@ -7,7 +7,7 @@ import { createRequire } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { initWasm, Resvg } from '@resvg/resvg-wasm'
 import { svelte } from '@sveltejs/vite-plugin-svelte'
-import { build } from 'vite'
+import { build, minify } from 'vite'
 import { fonts, textFace } from './fonts.js'
 import { formulas } from './formulas.js'
 import { recordings } from './recordings.js'
@@ -136,8 +136,8 @@ export const still = {
     const { picture, icon } = await made
     this.emitFile({ type: 'asset', fileName: 'og.png', source: picture })
     this.emitFile({ type: 'asset', fileName: 'apple-touch-icon.png', source: icon })
-    const early = { type: 'asset', name: 'early.js', source: readFileSync(`${root}src/early.js`) }
-    const script = this.emitFile(early)
+    const { code } = await minify('early.js', readFileSync(`${root}src/early.js`, 'utf8'))
+    const script = this.emitFile({ type: 'asset', name: 'early.js', source: code })
     tags = () => [
       { tag: 'link', attrs: { rel: 'apple-touch-icon', href: './apple-touch-icon.png' }, injectTo: 'head' },
       { tag: 'script', attrs: { src: `./${this.getFileName(script)}` }, injectTo: 'head' },

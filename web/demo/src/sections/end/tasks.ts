@@ -5,7 +5,7 @@ import type { SectionId } from '../slices.ts'
 
 export interface Task {
   id: SectionId
-  /** Shows the control of the task, once its link is followed. */
+  /** Shows the control of the task, and that for which the answer holds, once its link is followed. */
   show?: (page: Page) => void
   does: string
   asks: string
@@ -16,14 +16,21 @@ export interface Task {
 export const TASKS: readonly Task[] = [
   {
     id: 'opening',
+    show: (page) => {
+      page.reset('example')
+      page.edit('story', { off: [] })
+    },
     does: 'Drag one dot far away.',
     asks: 'How far from 0 can a normalized number end?',
-    answer: '2.2361',
-    why: '√(n − 1) = √5: one number then makes all of the variance.',
+    answer: '2.24',
+    why: 'The limit is √(n − 1) = √5 = 2.2361: one number then makes all of the variance.',
   },
   {
     id: 'worked-example',
-    show: (page) => page.look('worked-example', { step: 'divide' }),
+    show: (page) => {
+      page.reset('example')
+      page.look('worked-example', { step: 'divide' })
+    },
     does: 'Change ε until sample 1’s variance becomes one half.',
     asks: 'Which ε is it?',
     answer: '0.0192',
@@ -31,7 +38,11 @@ export const TASKS: readonly Task[] = [
   },
   {
     id: 'half-precision',
-    show: (page) => page.edit('half-precision', { precision: 'float16' }),
+    show: (page) => {
+      page.edit('story', { off: [] })
+      page.reset('half-precision')
+      page.edit('half-precision', { precision: 'float16' })
+    },
     does: 'In float16 move the factor until σ² is a number.',
     asks: 'How large may σ be?',
     answer: '28.6',

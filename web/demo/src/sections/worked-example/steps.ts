@@ -30,7 +30,7 @@ export const STEPS: readonly Step[] = [
     title: 'The mean',
     text: () =>
       `The <em>mean</em> μ is where the row would balance: its sum divided by n = ${OUTPUTS}. Each row has its ` +
-      'own: <code>dim=-1</code>. <code>keepdim=True</code> keeps the means as a column.',
+      'own mean, along <code>dim=-1</code>. <code>keepdim=True</code> keeps the means as a column.',
     code: () => 'mean = y.mean(dim=-1, keepdim=True)',
     rows: 'before',
     note: '',
