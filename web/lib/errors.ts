@@ -43,7 +43,6 @@ export class GptLayersError extends Error {
 /**
  * The error for a wrong argument: `x should end in 5 (embDim), got shape [2, 6]`.
  *
- * @param name the name of the argument
  * @param expected what the argument should be or do
  * @param got what came instead; an array of numbers is a shape
  */
@@ -71,7 +70,6 @@ const names: WeakMap<GptLayersError, string> = new WeakMap()
  *
  * @param name such as `LayerNorm.forward`, where the error has no name yet. With `isClass`, it takes the place of that
  *   of a layer inside: who makes a GPTModel reads `GPTModel: nHeads should be ...`
- * @returns the error
  */
 export function withName(error: unknown, name: string, { isClass = false } = {}): unknown {
   if (!(error instanceof GptLayersError)) return error

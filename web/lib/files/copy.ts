@@ -134,10 +134,6 @@ export type Read = (info: TensorInfo) => Values
  * changed.
  *
  * @param own the layer's state dict
- * @param matrices the layer's
- * @param strict false: names that are missing or unknown are no errors
- * @throws {GptLayersError} VALUE for a name that is missing, unknown or there twice, tied tensors that
- *   differ, and NaN or an infinity for an int8 weight
  */
 export function copyDict(
   own: Record<string, Tensor>,

@@ -38,7 +38,6 @@ export type Values = Float32Array | Int8Array
  * Converts the data of a tensor to float32: floats are rounded to the nearest one, integers must have an exact
  * one. Those of 8 bits stay as they are.
  *
- * @param name the tensor's, for errors
  * @param bytes little-endian
  * @returns the values, until the next call; for F32 and I8 a view of the bytes
  */
@@ -67,10 +66,7 @@ function widen({ buffer, length }: Float32Array, halves: Uint16Array, isBFloat16
   else for (let i = 0, table = float16Table(); i < length; i++) bits[i] = table[halves[i]]
 }
 
-/**
- * @param name the tensor's, for errors
- * @param most the largest value of the dtype
- */
+/** @param most the largest value of the dtype */
 function round(name: string, values: Float32Array, integers: ArrayLike<number | bigint>, most: number): void {
   for (let i = 0; i < values.length; i++) {
     const value = integers[i]
@@ -108,7 +104,6 @@ function float16Table(): Uint32Array {
 /**
  * The bits of the nearest float16 of each value; of two that are equally near the one that ends in 0.
  *
- * @param name the tensor's, for errors
  * @throws {GptLayersError} VALUE for a finite value that float16 cannot hold
  */
 export function toFloat16(name: string, values: Float32Array): Uint16Array {

@@ -78,12 +78,7 @@ export const gptNames = (nLayers: number): string[] => [
   ...Array.from({ length: nLayers }, (_, i) => BLOCK.map((name) => `trf_blocks.${i}.${name}`)).flat(),
 ]
 
-/**
- * The names under which others have a tensor of ours.
- *
- * @param ours one of `gptNames`
- * @returns one name, or those of query, key and value
- */
+/** The names under which others have a tensor of ours: one, or those of query, key and value. */
 export function theirNames(ours: string, others: 'gpt2' | 'book'): string[] {
   const rows = others === 'gpt2' ? [...ROWS.gpt2, ...NORMS] : ROWS.book
   const renamed = [0, 1, 2].map((part) =>
@@ -122,7 +117,6 @@ const MODELS = ['model', 'model_state_dict', 'module', 'state_dict', 'transforme
 /**
  * Chooses one of several GPTs in a file.
  *
- * @param what the argument that is the file, for errors
  * @param paths where the GPTs are, such as `ema.module`
  * @throws {GptLayersError} VALUE where the paths do not say which is the model
  */

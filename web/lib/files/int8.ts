@@ -14,7 +14,6 @@ import { type RowWriter, rowsAtOnce } from './reading.ts'
 /**
  * Makes the factors of products int8, one after the other.
  *
- * @param groupSize the most inputs that share a scale
  * @param caller the name of the public function, for errors
  * @throws {GptLayersError} VALUE where one is not finite, before any is changed; MEMORY
  */
@@ -159,10 +158,7 @@ function entriesOf(name: string, value: unknown): [TensorInfo, () => Values][] |
   ]
 }
 
-/**
- * @returns whether a tensor is int8
- * @throws {GptLayersError} DISPOSED
- */
+/** Whether a tensor is int8. Refuses one that was disposed. */
 function isLive(name: string, { int8Weight }: { int8Weight: Int8Weight | null }): boolean {
   if (int8Weight) Int8Weight.checkLive(int8Weight, name)
   return int8Weight !== null
@@ -172,11 +168,7 @@ function isLive(name: string, { int8Weight }: { int8Weight: Int8Weight | null })
 const fits = ({ info, scale, target }: Match): boolean =>
   scale !== null && groupSizeOf(info, scale) === target.int8Weight?.groupSize
 
-/**
- * Checks the values for an int8 weight.
- *
- * @throws {GptLayersError} VALUE
- */
+/** Checks the values for an int8 weight. */
 function checkValues({ info, scale, target }: Match, read: Read): void {
   if (scale) {
     integersOf(info, read(info))
@@ -192,12 +184,7 @@ function areFinite(values: ArrayLike<number>): boolean {
 const notFinite = (name: string): GptLayersError =>
   fail('VALUE', shortName(name), 'be finite to become int8', 'NaN or an infinity')
 
-/**
- * Checks the scales of an int8 weight in a file: [outputs, groups].
- *
- * @param weight [outputs, inputs]
- * @returns how many inputs share a scale
- */
+/** How many inputs of a weight [outputs, inputs] in a file share a scale; the scales are [outputs, groups]. */
 function groupSizeOf(weight: TensorInfo, scale: TensorInfo): number {
   const name = shortName(weight.name)
   const dtypes = `${weight.dtype} and ${scale.dtype}`

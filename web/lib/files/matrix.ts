@@ -39,8 +39,6 @@ interface Layer {
 /**
  * The matrices of layers that are int8 or may become so: each layer that has one can read it so, and they agree
  * on its order.
- *
- * @param layers by their paths
  */
 export function matricesOf(layers: readonly [string, Layer][]): Matrices {
   const matrices: Map<Tensor, Matrix & { name: string }> = new Map()

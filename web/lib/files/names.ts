@@ -59,8 +59,6 @@ type Tree = Map<string, Tree>
  * one that is unknown. A name that is ours comes first, then the first row that leads to one.
  *
  * @param what the argument that is the file, for errors
- * @param own our names
- * @param theirs all names in the file
  * @param gpt the names of GPTs; null for a layer without matrices, which no GPT has
  * @throws {GptLayersError} VALUE for several GPTs, unless one is named as the model
  */
@@ -175,10 +173,7 @@ export type FileTensor = Omit<Found, 'name'> & { info: TensorInfo }
  * Finds the values of each tensor of a layer. A tensor with two names may have two matches.
  *
  * @param own the layer's state dict
- * @param matrices the layer's
- * @param what the name of the argument that is the file, for errors
  * @param infos the tensors of the file
- * @param strict whether a missing and an unknown tensor are errors
  * @returns also our names that the file lacks, and the file's that we do not know
  * @throws {GptLayersError} VALUE for a name that is missing, unknown or there twice; UNSUPPORTED for integers
  *   without scales

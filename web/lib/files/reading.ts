@@ -41,11 +41,7 @@ const KINDS: readonly (readonly [RegExp, string])[] = [
   [/^.{16}7b/, 'a safetensors file: loadSafetensors reads it'],
 ]
 
-/**
- * What a file is that the reader does not read.
- *
- * @param prefix its first bytes
- */
+/** What a file is that the reader does not read, by its first bytes. */
 export function kindOf(prefix: Uint8Array): string | undefined {
   const text = Array.from(prefix.subarray(0, 16), (byte) => byte.toString(16).padStart(2, '0')).join('')
   return KINDS.find(([magic]) => magic.test(text))?.[1]

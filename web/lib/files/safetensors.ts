@@ -49,8 +49,6 @@ const MAX_HEADER = 100_000_000
 /**
  * The bytes that Python's safetensors writes for the same tensors: larger dtypes first, then sorted by name,
  * and the header padded with spaces to a multiple of 8 bytes.
- *
- * @param metadata for the header
  */
 export function encode(given: readonly Written[], metadata: Record<string, string> = {}): Bytes {
   const entries = [...given]
@@ -90,10 +88,7 @@ export interface Written {
 
 export type FloatDtype = 'float32' | 'float16'
 
-/**
- * @param dict tensors and int8 weights by name
- * @param dtype of all but int8 weights
- */
+/** @param dtype of all but int8 weights */
 export const entriesOf = (dict: Record<string, unknown>, dtype: FloatDtype = 'float32'): Written[] =>
   Object.entries(dict).flatMap(([name, value]) => {
     if (name === METADATA_NAME)
@@ -130,10 +125,7 @@ export function floatEntry(
   return { name, dtype: dtype === 'float16' ? 'F16' : 'F32', shape, write }
 }
 
-/**
- * @param what the argument that is the file, for errors
- * @throws {GptLayersError} VALUE where it is not a whole safetensors file; UNSUPPORTED for other dtypes
- */
+/** @param what the argument that is the file, for errors */
 export function* readSafetensors(what: string): Reading<TensorFile> {
   const cursor = new Cursor(what, 'a safetensors file')
   const prefix = (yield PREFIX_BYTES).slice()
@@ -196,8 +188,6 @@ interface Entry extends TensorInfo {
 /**
  * What the header says. Of two tensors with one name the last counts, as in JSON.parse: the
  * data of the other would be a gap, which is refused.
- *
- * @param bytes JSON in UTF-8
  */
 function parseHeader(cursor: Cursor, bytes: Uint8Array) {
   const { [METADATA_NAME]: given, ...infos } = parse(cursor, bytes)

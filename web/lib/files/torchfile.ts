@@ -247,10 +247,9 @@ interface Entry {
 const [ENTRY, DIRECTORY, DIRECTORY_END] = [0x04034b50, 0x02014b50, 0x06054b50]
 
 /**
- * Reads the header of the next entry.
+ * Reads the header of the next entry; null where the entries end and the directory begins.
  *
  * @param names of those before
- * @returns null where the entries end and the directory begins
  */
 function* readEntry(cursor: Cursor, names: Set<string>): Reading<Entry | null> {
   const begin = (yield* cursor.read(4)).slice()
@@ -293,11 +292,7 @@ function* readDirectory(cursor: Cursor): Reading<void> {
   yield* cursor.read(18)
 }
 
-/**
- * Reads what follows the data of an entry.
- *
- * @param begin where the data began
- */
+/** Reads what follows the data of an entry, which began at `begin`. */
 function* endEntry(cursor: Cursor, { name, length, hasDescriptor }: Entry, begin: number): Reading<void> {
   const read = cursor.at - begin
   if (length !== null && length !== read)

@@ -71,10 +71,7 @@ export class KeyValueCache {
   /** In a `forward` of the model: how many tokens it appends, and the layers that have done so. */
   #running: { count: number; done: Set<Layer> } | null = null
 
-  /**
-   * @internal
-   * @param layers every Attention of the model
-   */
+  /** @internal @param layers every Attention of the model */
   static for(
     model: { contextLength: number },
     layers: readonly Layer[],
@@ -145,10 +142,7 @@ export class KeyValueCache {
     for (const tensor of this.#tensors) tensor.dispose()
   }
 
-  /**
-   * @internal
-   * @returns a live cache of this model that no `forward` uses
-   */
+  /** @internal @returns a live cache of this model that no `forward` uses */
   static check(value: unknown, model: object): KeyValueCache {
     const cache = asCache(value)
     if (cache.#model !== model) throw fail('VALUE', 'cache', 'come from this model', 'one of another')

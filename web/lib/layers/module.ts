@@ -457,7 +457,6 @@ const nameOf = (path: Path): string => path.map(snakeCase).join('.')
  * A layer and every layer inside, each before the layers inside it.
  *
  * @param above the layers that contain it
- * @throws {GptLayersError} VALUE where a layer contains itself
  */
 function modulesIn(module: Module, path: Path = [], above: readonly Module[] = []): [Path, Module][] {
   if (above.includes(module)) {
@@ -572,10 +571,7 @@ export const isPlain = <T extends abstract new (...args: never[]) => Module>(
   Class: T,
 ): layer is InstanceType<T> => layer instanceof Class && layer.forward === Class.prototype.forward
 
-/**
- * @param option the option of `forward` that needs it
- * @throws {GptLayersError} VALUE where the layer is in training mode
- */
+/** @param option the option of `forward` that needs it */
 export function checkEvaluation(option: string, layer: Module): void {
   if (!layer.training) return
   throw fail('VALUE', option, 'be used in evaluation mode; call eval() first', 'training mode')

@@ -66,7 +66,6 @@ interface Given {
  * Reads a configuration under our names or others'. In one under others' names what is unknown only trains,
  * or writes, and is ignored.
  *
- * @param what the name of the argument
  * @throws {GptLayersError} VALUE for what changes numbers and that we cannot compute, for two values of one
  *   thing, and for unknown names
  */
@@ -109,7 +108,6 @@ const GPT2_SIZES = [
 /**
  * The configuration of the GPT in a file.
  *
- * @param infos the tensors of the file
  * @param stated what the file says about itself
  * @param wanted what the user adds
  * @param strict false: a head for something else than tokens counts as none
@@ -191,11 +189,7 @@ export function configOf(
 /** nanoGPT's model_args. Of another name, such as a fork's, nobody knows what it changes. */
 const MODEL_ARGS = ['n_layer', 'n_head', 'n_embd', 'block_size', 'bias', 'vocab_size', 'dropout']
 
-/**
- * What changes numbers, and no shape tells.
- *
- * @param stated from a hostile file
- */
+/** What changes numbers, and no shape tells. The file may be hostile. */
 function readStated(stated: Record<string, unknown>): Partial<GPTModelConfig> & { isNanoGPT: boolean } {
   const isNanoGPT = Object.hasOwn(stated, 'block_size')
   const said = !isNanoGPT && isPlainObject(stated.config) ? stated.config : stated

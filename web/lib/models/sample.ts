@@ -88,11 +88,7 @@ export function sampleToken(given: Tensor, text: Iterable<number>, options: Samp
   }
 }
 
-/**
- * The penalty of CTRL (Keskar et al. 2019, arXiv:1909.05858), where it works for negative logits, too.
- *
- * @param logits changed here
- */
+/** The penalty of CTRL (Keskar et al. 2019, arXiv:1909.05858), where it works for negative logits, too. */
 function penalize(logits: Float32Array, text: Iterable<number>, penalty: number): void {
   for (const token of text) {
     const logit = logits[token]
@@ -174,10 +170,7 @@ function largeNucleus(probabilities: Float32Array, share: number): Int32Array {
 const sumOf = (probabilities: Float32Array, tokens: Int32Array): number =>
   tokens.reduce((sum, token) => sum + probabilities[token], 0)
 
-/**
- * @param target less than `sumOf` them, 0 or more
- * @returns the first token at which their sum is larger
- */
+/** The first token at which the sum is larger than `target`, which is less than `sumOf` them. */
 function pickAmong(probabilities: Float32Array, tokens: Int32Array, target: number): number {
   let reached = 0
   let i = -1

@@ -91,11 +91,7 @@ interface Hyperparameters {
   approximate: 'tanh' | 'none'
 }
 
-/**
- * A GPT as others have it.
- *
- * @throws {GptLayersError} VALUE for a model that theirs cannot be; UNSUPPORTED for int8 weights
- */
+/** A GPT as others have it. */
 function encodeFor(names: 'gpt2' | 'book', model: GPTModel, dtype: FloatDtype): Bytes {
   const isBook = names === 'book'
   const hyperparameters = hyperparametersOf(model)
@@ -123,11 +119,7 @@ const metadataOf = ({ nHeads, eps, approximate }: Hyperparameters): Record<strin
   activation_function: approximate === 'none' ? 'gelu' : 'gelu_new',
 })
 
-/**
- * The tensors of a GPT as others have them. A bias that the model lacks is zeros, a norm's scale is ones.
- *
- * @throws {GptLayersError} VALUE for a model with other tensors than GPT-2's; UNSUPPORTED for int8 weights
- */
+/** The tensors of a GPT as others have them. A bias that the model lacks is zeros, a norm's scale is ones. */
 function entriesFor(model: GPTModel, names: 'gpt2' | 'book', dtype: FloatDtype): Written[] {
   const own = model.stateDict()
   const all = gptNames(model.trfBlocks.length)

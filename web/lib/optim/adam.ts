@@ -127,11 +127,7 @@ export class AdamW extends Adam {
   }
 }
 
-/**
- * base^exponent by squaring. The last bit of JavaScript's own power differs between engines.
- *
- * @param exponent an integer >= 0
- */
+/** base^exponent, an integer >= 0, by squaring. The last bit of JavaScript's own power differs between engines. */
 export function power(base: number, exponent: number): number {
   let result = 1
   let square = base

@@ -284,12 +284,7 @@ export class Optimizer<Options extends { lr: number } = { lr: number }> {
     return { lr: [undefined, checkNonNegative] }
   }
 
-  /**
-   * Checks values of a state that somebody else may have written. A subclass overrides this.
-   *
-   * @internal
-   * @param _name the name of the state tensor, such as `state.0.step`
-   */
+  /** Checks a tensor such as `state.0.step` of a state that somebody else may have written. @internal */
   static checkState(_name: string, _values: Float32Array): void {}
 
   get #Class(): typeof Optimizer {

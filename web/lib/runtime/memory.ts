@@ -329,11 +329,7 @@ class Pressure {
     this.next = used + (this.#made + 1) * this.#step
   }
 
-  /**
-   * The collector has found an unused tensor.
-   *
-   * @param used bytes of the heap, without it
-   */
+  /** The collector has found an unused tensor, without which the heap has so many bytes in use. */
   relieve(used: number): void {
     this.#buffers = []
     this.#made = 0

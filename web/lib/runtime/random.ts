@@ -21,11 +21,7 @@ export function seed(n: number): void {
   run('gpt_random_seed', [state(), n])
 }
 
-/**
- * Fills a tensor from N(mean, std), as PyTorch's Tensor.normal_.
- *
- * @param std standard deviation
- */
+/** Fills a tensor from N(mean, std), as PyTorch's Tensor.normal_. */
 export function normal(y: Target, std: number = 1, mean: number = 0): void {
   run('gpt_random_normal', [y, state(), y.size, mean, std])
 }

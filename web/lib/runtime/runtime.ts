@@ -97,11 +97,7 @@ export function end(): void {
   threadsReason = 'nothing is loaded: await load() first'
 }
 
-/**
- * The heap that all tensors lie in.
- *
- * @throws {GptLayersError} DISPOSED before `load`, and after `dispose`
- */
+/** The heap that all tensors lie in. Refuses before `load`, and after `dispose`. */
 export function heap(): Memory {
   if (memory !== null) return memory
   throw fail(

@@ -85,12 +85,7 @@ export const comparison = (kernel: FunctionName, { isSwapped = false } = {}): Bi
     return elementwise(kernel, isSwapped ? [other, x] : [x, other], broadcast(x.shape, shapeOf(other)))
   })
 
-/**
- * The inverse of broadcasting, for gradients.
- *
- * @param shape that broadcasts to dy's
- * @returns dy, summed over the axes along which a tensor of this shape was repeated
- */
+/** The inverse of broadcasting: dy, summed over the axes along which a tensor of this shape was repeated. */
 export function sumTo(dy: Tensor, shape: readonly number[]): Tensor {
   if (sameShape(dy.shape, shape)) return dy
   const axes = mergedAxes(dy.shape, shape)
@@ -108,12 +103,7 @@ export function sumTo(dy: Tensor, shape: readonly number[]): Tensor {
   return sum.reshape(shape)
 }
 
-/**
- * The tensor, repeated along the axes that broadcast.
- *
- * @param shape that x's broadcasts to
- * @returns a copy; x itself where it has this shape
- */
+/** The tensor, repeated to a shape that its own broadcasts to: a copy, or x itself where it has this shape. */
 export function repeat(x: Tensor, shape: readonly number[]): Tensor {
   if (sameShape(x.shape, shape)) return x
   const y = elementwise('gpt_add', [x, -0], shape) // x + -0 is x, also where x is -0

@@ -81,9 +81,7 @@ export class Int8Weight {
   /**
    * The values and scales are undefined until they are written. The weight's Tensor frees it; no scope does.
    *
-   * @internal
-   * @param shape [outputs, inputs]
-   * @param groupSize from `evenGroups`
+   * @internal @param groupSize from `evenGroups`
    */
   static empty(shape: readonly number[], groupSize: number): Int8Weight {
     return new Int8Weight(shape, groupSize)
@@ -204,22 +202,15 @@ export class Int8Weight {
   }
 
   /**
-   * Writes the values of `count` outputs, from output `first` on.
+   * Writes the values [count, inputs] of `count` outputs, from output `first` on, a multiple of OUTPUTS.
    *
-   * @internal
-   * @param rows where the int8 values [count, inputs] are in the memory
-   * @param first a multiple of OUTPUTS
+   * @internal @param rows where the values are in the memory
    */
   packRows(rows: Pointer, first: number, count: number): void {
     run('gpt_int8_pack', [this.#from(first), rows, count, this.shape[1], this.groupSize, isByDot()])
   }
 
-  /**
-   * Writes the scales of `count` outputs, from output `first` on.
-   *
-   * @internal
-   * @param scales [count, groups]
-   */
+  /** Writes the scales [count, groups] of `count` outputs, from output `first` on. @internal */
   writeScales(scales: Float32Array, first: number, count: number): void {
     const stored = this.#storedScales()
     this.#eachScale(first, count, (at, place) => (stored[place] = scales[at]))

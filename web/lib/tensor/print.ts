@@ -97,11 +97,7 @@ function shownValues(
   return offsets.map((offset) => data[offset])
 }
 
-/**
- * One notation and one column width for all values: rules 2 and 3.
- *
- * @returns write: the text of a value, padded to the width
- */
+/** One notation and one column width for all values, to which `write` pads: rules 2 and 3. */
 function chooseFormat(
   values: readonly number[],
   sciMode: boolean | null | undefined,

@@ -28,11 +28,7 @@ export function exponential(x: number, digits: number): string {
   return text.replace(/[+-](?=\d$)/, '$&0') // JavaScript's e-8 is e-08 in Python
 }
 
-/**
- * Python's repr of a float: 1e-5 is '1e-05'.
- *
- * @param x below 1e16
- */
+/** Python's repr of a float below 1e16: 1e-5 is '1e-05'. */
 export const pythonNumber = (x: number): string =>
   x > 0 && x < 1e-4 ? x.toExponential().replace(/-(?=\d$)/, '-0') : String(x)
 

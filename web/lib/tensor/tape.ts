@@ -148,7 +148,6 @@ export function records(...inputs: (Tensor | null)[]): boolean {
  * Records how a tensor was computed, where one of the inputs needs a gradient.
  *
  * @param saved the tensors that `gradients` reads. They are kept until `backward`
- * @returns the output
  */
 export function record(
   output: Tensor,
@@ -165,7 +164,6 @@ export function record(
  * `backward` through all parts of a tensor takes one tensor of its size, not one for each part.
  *
  * @param addTo adds dy, the part's gradient, to dx, the gradient of the whole input
- * @returns the output
  */
 export function recordPart(output: Tensor, input: Tensor, addTo: (dx: Tensor, dy: Tensor) => void): Tensor {
   if (!records(input)) return output
@@ -185,7 +183,6 @@ export function recordPart(output: Tensor, input: Tensor, addTo: (dx: Tensor, dy
  *
  * @param owned what `backward` reads, too, and was made here for it alone: the step is its only owner. Where no step
  *   is recorded, it is freed
- * @returns the output
  */
 export function recordKernel(
   output: Tensor,
@@ -311,11 +308,7 @@ function give(target: Step | Tensor, given: Tensor, sums: Sums): void {
   }
 }
 
-/**
- * Adds the gradient of a part to that of the whole, where the whole has one already.
- *
- * @returns whether it did
- */
+/** Adds the gradient of a part to that of the whole. Returns false where the whole has none yet. */
 function addPart({ addTo, targets: [target] }: Step, dy: Tensor, sums: Sums): boolean {
   if (addTo === null || target === null || target === undefined) return false
   const sum = target instanceof Step ? sums.get(target) : target.grad
