@@ -230,7 +230,7 @@ compilers() {
 }
 
 build_wasm() {
-    local builds='simd simd-threads'
+    local builds='simd simd-threads page'
     rm -rf build/wasm
     mkdir build/wasm
     echo "$emcc" >build/wasm/compiler.txt
@@ -266,7 +266,7 @@ build() {
     step api build/api/index.html build_api "$(node --version)" \
         package-lock.json web/demo/api* web/demo/public dist/*
     step page web/demo/dist/index.html build_page "$(node --version) ${GPT_LAYERS_SITE:-}" \
-        package-lock.json web/demo web/notebook tests/golden/notebooks.json dist/* build/api
+        package-lock.json web/demo web/notebook tests/golden/notebooks.json dist/* build/api build/wasm/page.wasm
 }
 
 # prepare 'REQUIRED...' 'OPTIONAL...': builds, with these tools at hand too.

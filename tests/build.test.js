@@ -31,7 +31,7 @@ function write(path, text) {
   writeFileSync(join(copy, path), text, { mode: 0o755 })
 }
 
-const KERNELS = ['crossentropy.c', 'gelu.c', 'mse.c', 'softmax.c']
+const KERNELS = ['crossentropy.c', 'gelu.c', 'mse.c', 'relu.c', 'softmax.c']
 const ours = (/** @type {string} */ source) =>
   !['dist', 'node_modules'].includes(basename(source)) &&
   (!/\bc\/\w+\.c$/.test(source) || KERNELS.includes(basename(source)))

@@ -30,7 +30,7 @@ import {
   waitInPage,
 } from './browser.js'
 
-const FIRST_LOAD = 98.7e3 // bytes, gzipped, WebAssembly included; fonts.test.js has the fonts’ budget
+const FIRST_LOAD = 80.5e3 // bytes, gzipped, WebAssembly included; fonts.test.js has the fonts’ budget
 
 const site = useSite({ saves: true })
 /** The section whose numbers are changed. */
@@ -302,7 +302,7 @@ for (const { id, files, filled, says = /^The model could not be loaded: .+\. Try
       await context.close()
     })
 
-test('what the page needs to start is at most 98.7 kB gzipped, without fonts, and has no model', async () => {
+test('what the page needs to start is at most 80.5 kB gzipped, without fonts, and has no model', async () => {
   const context = await site.newProfile()
   // The service worker fetches all parts of the page afterwards; they are not counted.
   const page = await withoutServiceWorker(context)

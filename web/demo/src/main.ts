@@ -9,6 +9,7 @@ import { Page } from './page.svelte.ts'
 import { exampleOf } from './example.svelte.ts'
 import { sections } from './sections/index.ts'
 import { allDone } from './turns.ts'
+import kernels from '../../../build/wasm/page.wasm?url'
 import 'fonts.css'
 import './base.css'
 import './still.css'
@@ -22,7 +23,7 @@ function keep() {
 /** Not at the top level: the other sections import this file's parts, and would wait for it. */
 async function start(app: HTMLElement) {
   const nextTask = () => new Promise((resolve) => setTimeout(resolve))
-  await loadPackage()
+  await loadPackage(kernels)
   await nextTask()
   const query = new URLSearchParams(location.search)
   const page = new Page(query)

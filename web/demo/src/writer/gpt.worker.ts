@@ -1,5 +1,6 @@
 // The page's worker with a GPT: it writes texts, and answers what sections ask of the model.
 
+import simd from 'gpt-layers/simd.wasm?url'
 import { loadPackage } from '../load.ts'
 import { expose, proxy } from '../remote.ts'
 import { nextWord } from '../sections/scale-and-shift/compute.ts'
@@ -18,7 +19,7 @@ function once<T>(act: () => Promise<T>): () => Promise<T> {
   }
 }
 
-const packageOnce = once(loadPackage)
+const packageOnce = once(() => loadPackage(simd))
 const storiesOnce = once(async (): Promise<EngineParts> => {
   await packageOnce()
   return { model: await loadStories(), tokenizer }

@@ -1,10 +1,11 @@
 // Trains both networks in a worker.
 
+import simd from 'gpt-layers/simd.wasm?url'
 import { loadPackage } from '../../load.ts'
 import { expose } from '../../remote.ts'
 import { Training, type Pair, type Settings } from './compute.ts'
 
-const loading = loadPackage()
+const loading = loadPackage(simd)
 let training: Training
 
 const lab = {
