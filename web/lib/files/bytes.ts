@@ -69,7 +69,7 @@ const areParts = (source: unknown): source is Record<string, unknown> =>
   !['read', 'getReader', 'slice', 'ok'].some((name) => Object.hasOwn(source, name)) &&
   !(Symbol.asyncIterator in source)
 
-/** Closes the files that are open, and the others when they come. */
+/** Closes the files that are open, and the others as soon as they open. */
 export function closeSources(opening: readonly Promise<BufferedReader>[], reason: unknown): void {
   for (const file of opening) file.then((reader) => reader.close(reason)).catch(() => {})
 }
@@ -87,7 +87,7 @@ export async function orAborted<T>(promise: Promise<T>, signal: SignalLike | und
   }
 }
 
-/** The least that a source is asked for. */
+/** The fewest bytes that a source is asked for. */
 const AHEAD = 2 ** 16
 
 /** Reads a source as the readers of files ask for it. */

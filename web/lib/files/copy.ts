@@ -19,7 +19,7 @@ export class Copier {
   #int8
   /** The matches of a tensor of the file, or of scales. */
   #matches: Map<TensorInfo, Match[]> = new Map()
-  /** The name under which a tensor of two names gets its values: the first that comes. */
+  /** Of a tensor with two names, the one that came first in the file: under it the tensor gets its values. */
   #firstNames: Map<Tensor, string> = new Map()
 
   /**
@@ -44,7 +44,7 @@ export class Copier {
     this.#int8?.end()
   }
 
-  /** What writes the values of a tensor of the file to all tensors that it matched. */
+  /** What writes the values of a tensor of the file to all our tensors that it matched. */
   writerOf(info: TensorInfo): RowWriter | null {
     const writers = (this.#matches.get(info) ?? []).map((match) => this.#writerOf(match, info))
     if (writers.length < 2) return writers[0] ?? null

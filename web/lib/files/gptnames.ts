@@ -91,8 +91,8 @@ export function theirNames(ours: string, others: 'gpt2' | 'book'): string[] {
 }
 
 /**
- * An embedding in a file. What stands before its name, such as `transformer.`, stands before all names there. A
- * tied file may lack wte.
+ * The name of an embedding in a file. All names there begin as it does, such as with `transformer.`. A tied file may
+ * lack wte.
  */
 const EMBEDDING = /^((?:[^.]+\.){0,20})(?:wte|wpe|tok_emb)\.weight$/
 
@@ -107,7 +107,7 @@ export const countBlocks = (theirs: readonly string[]): number =>
     ),
   ).size
 
-/** Whether these are the names of minGPT before 2022. */
+/** Whether these are minGPT's names from before 2022. */
 export const isOldMinGPT = (theirs: readonly string[]): boolean =>
   theirs.some((name) => /(^|\.)blocks\.0\.attn\.key\.weight$/.test(withoutWrappers(name)))
 
@@ -129,7 +129,7 @@ export function modelAmong(what: string, paths: readonly string[]): string {
   throw fail('VALUE', what, 'have one GPT, or one named model, module or state_dict', listed(paths))
 }
 
-/** What stands before all names of a GPT in a file, in parts: such as `transformer`. */
+/** What all names of a GPT in a file begin with, in parts: such as `transformer`. */
 function prefixIn(what: string, theirs: readonly string[]): string[] {
   const prefixes = new Set(
     theirs.flatMap((name) => EMBEDDING.exec(withoutWrappers(name))?.[1].slice(0, -1) ?? []),

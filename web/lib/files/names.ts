@@ -1,4 +1,4 @@
-// Finds the tensor of a file that has the values of ours: by its name.
+// Finds by its name the tensor of a file that has the values of one of ours.
 
 import type { GPT } from './gptnames.ts'
 import type { Matrices } from './matrix.ts'
@@ -79,7 +79,7 @@ export function finderOf(
       inside = next
     }
   }
-  /** What stands before all names in the file, without the parts of wrappers. */
+  /** What all names in the file begin with, without the parts of wrappers. */
   let prefix: readonly string[] = []
   function find(name: string): Found | null | undefined {
     const parts = name.split('.')

@@ -18,7 +18,7 @@ export interface TensorFile {
 }
 
 /**
- * Reads a file from its begin: yields how many bytes it needs next, and gets them, fewer where the file ends.
+ * Reads a file from its beginning: yields how many bytes it needs next, and gets them, fewer where the file ends.
  * They are valid until it yields again. So one reader serves bytes and streams.
  */
 export type Reading<T> = Generator<number, T, Uint8Array>

@@ -179,7 +179,7 @@ function printable(prefix: Uint8Array): string {
 
 /** What the header says about a tensor. */
 interface Entry extends TensorInfo {
-  /** the first byte, from the begin of the data */
+  /** the first byte, from the beginning of the data */
   begin: number
   /** the byte after the last */
   end: number

@@ -167,7 +167,7 @@ export class Module {
     }
   }
 
-  /** Puts in place of `forward`, on this object alone, one that tells the listeners. */
+  /** Replaces `forward` of this object by one that tells the listeners. */
   #tellListeners(): void {
     const { forward } = this
     const own = Object.getOwnPropertyDescriptor(this, 'forward')

@@ -7,7 +7,7 @@ import { largest } from '../tensor/topk.ts'
 /** The most candidates that are returned beside a token. */
 const TOP = 10
 
-/** The number of tokens that topP looks at first: it seldom keeps more. */
+/** How many of the most probable tokens topP looks at first: it seldom keeps more. */
 const FIRST_LOOK = 64
 
 /** The number of probabilities that the kernel adds up, before float64 does. */

@@ -185,7 +185,7 @@ export class Memory {
 
 type Block = { offset: number; size: number }
 
-/** Neighboring free blocks in the list. No block is larger than `most`; the largest may be smaller. */
+/** Neighboring free blocks in the list. `most`: no block is larger; all may be smaller. */
 type Chunk = { blocks: Block[]; most: number }
 
 /** The most blocks of a chunk. Many more chunks, or many more blocks in one, take longer to search. */

@@ -48,7 +48,7 @@ export function makerLetsGo(tensor: Owned): void {
   tensor.letGo()
 }
 
-/** As `makerLetsGo` of a tensor that was made in the innermost scope, unless a layer of the user's own may keep it. */
+/** As `makerLetsGo`, for a tensor of the innermost scope, unless a layer of the user's own may keep it. */
 function letGoEarly(tensor: Owned): void {
   const scope = scopes.at(-1)
   if (scope?.keepers === null && scope.made?.delete(tensor)) tensor.letGo()
@@ -64,12 +64,12 @@ export function watch(storage: Storage): void {
   else scope.storages.push(storage)
 }
 
-/** Tells of a new layer or optimizer of the user's own. */
+/** Registers a new layer or optimizer of the user's own. */
 export function registerKeeper(keeper: object): void {
   allKeepers.push(new WeakRef(keeper))
 }
 
-/** Tells that a layer or an optimizer of the user's own runs. */
+/** Called when a layer or an optimizer of the user's own runs: the open scopes of ours leave it its tensors. */
 export function addKeeper(keeper: object): void {
   for (const scope of scopes) if (scope.isOurs) scope.keepers = (scope.keepers ?? new Set()).add(keeper)
 }

@@ -6,8 +6,8 @@ interface Owner {
 }
 
 /**
- * A property of every tensor, which frameworks compare: Node and Jest its tag, and toMatchObject of Jest and
- * Vitest what it yields.
+ * The property of every tensor that test frameworks compare: Node and Jest compare its tag, toMatchObject of Jest
+ * and Vitest what its iterator yields.
  */
 export class Compared {
   /**
@@ -34,18 +34,18 @@ export class Compared {
 const numbers: WeakMap<object, number> = new WeakMap()
 let last = 0
 
-/** The tag of something without values, such as a disposed tensor: no other has it. */
+/** A tag for what has no values, such as a disposed tensor. No two are the same. */
 export function withoutValues(owner: object): string {
   const number = numbers.get(owner) ?? ++last
   numbers.set(owner, number)
   return `no values, number ${number}`
 }
 
-/** @returns 64 bits in hexadecimal. Other words have another hash, but for one pair in 2^64 */
+/** A hash of 64 bits, in hexadecimal. Two arrays of words have the same one in 1 of 2^64 cases. */
 export const hashOf = (words: Int32Array): string =>
   mix(words, 0xcc9e2d51, 0x1b873593) + mix(words, 0x239b961b, 0xab0e9789)
 
-/** @returns the hash of the bits. Every NaN has the same */
+/** The hash of the bits. Every NaN counts as the same NaN. */
 export function hashOfFloats(values: Float32Array): string {
   const memory = new ArrayBuffer(4 * values.length)
   new Float32Array(memory).set(values.map((value) => (Number.isNaN(value) ? NaN : value)))

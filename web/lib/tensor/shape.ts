@@ -228,7 +228,7 @@ export function eachIndex(
   const at = axes.map(() => 0)
   for (let index = 0; index < count; index++) {
     visit(index, begins)
-    // one step along the last axis, or back to its begin and a step along the one before
+    // one step along the last axis, or back to its beginning and one step along the axis before
     for (let axis = axes.length - 1; axis >= 0; axis--) {
       const { size, steps } = axes[axis]
       const isEnd = ++at[axis] === size

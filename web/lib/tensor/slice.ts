@@ -178,7 +178,7 @@ export function part(x: Tensor, shape: readonly number[], blocks: (visit: Visit)
 }
 
 export function copy(to: Float32Array, at: number, from: Float32Array, begin: number, size: number): void {
-  // A view of a few numbers takes longer than they.
+  // For a few numbers, making a view takes longer than copying them.
   if (size >= 16) to.set(from.subarray(begin, begin + size), at)
   else for (let i = 0; i < size; i++) to[at + i] = from[begin + i]
 }

@@ -28,7 +28,7 @@ export type Gradients = (dy: Tensor, wanted: readonly boolean[]) => readonly (Te
 
 let count = 0
 
-/** Steps that let go while another one does: one after the other, since a graph may be deeper than the stack. */
+/** Steps to be released. One after the other, not by recursion: a graph may be deeper than the stack. */
 const waiting: Step[] = []
 let isReleasing = false
 
@@ -100,7 +100,7 @@ export class Step {
     if (--this.#holders === 0) this.release()
   }
 
-  /** Nobody has the output any more. @returns whether the step owns it from here on: `gradients` reads it */
+  /** The output has lost its last owner. Returns whether the step owns it now, since `gradients` reads it. */
   receiveOutput(output: Tensor): boolean {
     if (this.#ownsOutput) return true
     this.letGo()
@@ -256,7 +256,7 @@ export function backward(root: Tensor, first: unknown, second?: BackwardOptions)
 
 type Sums = Map<Step, Tensor>
 
-/** @param dy passes to this function */
+/** @param dy this function owns it, and lets go of it */
 function runStep(step: Step, dy: Tensor, sums: Sums): void {
   const { targets } = step
   let gradients: (Tensor | null)[] = []
@@ -285,7 +285,7 @@ function runStep(step: Step, dy: Tensor, sums: Sums): void {
 /**
  * Adds a gradient to what has come for the output of a step, or to the `.grad` of a leaf.
  *
- * @param given passes to this function
+ * @param given this function owns it: it keeps it as the sum, or lets go of it
  */
 function give(target: Step | Tensor, given: Tensor, sums: Sums): void {
   const isStep = target instanceof Step
@@ -329,8 +329,8 @@ function stepsBefore(last: Step | null): Step[] {
 }
 
 /**
- * @returns the gradient that `backward` was given; a copy where it may be the `.grad` of a leaf, to which the steps
- *   add. It passes to who calls
+ * The gradient that `backward` was given, with the caller as one more owner. A copy where it may be the `.grad` of a
+ * leaf, to which the steps add.
  */
 function unchanging(gradient: Tensor, steps: readonly Step[]): Tensor {
   const isGradOf = (target: Step | Tensor | null) => target instanceof Tensor && target.grad === gradient
@@ -339,8 +339,9 @@ function unchanging(gradient: Tensor, steps: readonly Step[]): Tensor {
 }
 
 /**
- * @param given passes to this function
- * @returns a tensor of the same values that nobody else has, nor its memory
+ * The tensor itself, or a copy where somebody else owns it or uses its memory.
+ *
+ * @param given this function owns it; the caller owns the result
  */
 function ofItsOwn(given: Tensor): Tensor {
   if (!given.isShared) return given
