@@ -5,7 +5,7 @@ globalThis.openFile ??= async () => (await import('node:fs')).readFileSync(proce
 
 // %% [markdown]
 // # A GPT from its parts
-// Five small classes make a GPT. This one reads ten letters and knows nothing yet: its weights are random.
+// Four small classes make a GPT. This one reads ten letters and knows nothing yet: its weights are random.
 
 // %%
 import * as gpt from 'gpt-layers'
@@ -14,7 +14,7 @@ await gpt.load()
 const config = { vocabSize: 27, contextLength: 16, embDim: 32, nHeads: 4, nLayers: 2 }
 
 // %% [markdown]
-// ## The norm, GELU and the feed-forward layer
+// ## The norm and the feed-forward layer
 
 // %%
 class LayerNorm extends gpt.Module {
@@ -31,15 +31,8 @@ class LayerNorm extends gpt.Module {
   }
 }
 
-class GELU extends gpt.Module {
-  forward(x) {
-    const inner = x.add(x.pow(3).mul(0.044715)).mul(Math.sqrt(2 / Math.PI))
-    return inner.tanh().add(1).mul(x).mul(0.5)
-  }
-}
-
 const feedForward = ({ embDim }) =>
-  new gpt.Sequential(new gpt.Linear(embDim, 4 * embDim), new GELU(), new gpt.Linear(4 * embDim, embDim))
+  new gpt.Sequential(new gpt.Linear(embDim, 4 * embDim), new gpt.GELU(), new gpt.Linear(4 * embDim, embDim))
 
 // %% [markdown]
 // ## Attention

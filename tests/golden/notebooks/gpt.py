@@ -20,14 +20,9 @@ class LayerNorm(nn.Module):
         return centered / (variance + 1e-5).sqrt() * self.scale + self.shift
 
 
-class GELU(nn.Module):
-    def forward(self, x):
-        inner = (x + 0.044715 * x**3) * math.sqrt(2 / math.pi)
-        return 0.5 * x * (1 + inner.tanh())
-
-
 def feed_forward(emb_dim):
-    return nn.Sequential(nn.Linear(emb_dim, 4 * emb_dim), GELU(), nn.Linear(4 * emb_dim, emb_dim))
+    gelu = nn.GELU(approximate="tanh")
+    return nn.Sequential(nn.Linear(emb_dim, 4 * emb_dim), gelu, nn.Linear(4 * emb_dim, emb_dim))
 
 
 # %%
