@@ -15,6 +15,7 @@ import {
   PageEvent,
   ReferenceType,
 } from 'typedoc'
+import { namesOf } from './api-names.js'
 
 /** @param {string} path from the repository's root */
 const fromRoot = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
@@ -137,6 +138,7 @@ app.validate(project)
 if (app.logger.hasErrors()) process.exit(1)
 // A type that is missing from index.js is a warning: it fails a test that reads this file, and not the build.
 writeFileSync(fromRoot('build/api-warnings.json'), JSON.stringify(app.logger.warningCount))
+writeFileSync(fromRoot('build/api-names.json'), JSON.stringify(namesOf(project)))
 const out = fromRoot('build/api')
 // TypeDoc's highlighter gives up on a line after 500 ms by this clock. So on a busy machine the colors would differ
 // from one build to the next. A clock that stands still ends no line.

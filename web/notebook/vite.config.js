@@ -7,7 +7,6 @@ import { svelte } from '@sveltejs/vite-plugin-svelte'
 import { build } from 'rolldown'
 import { defineConfig } from 'vite'
 import { fonts } from '../demo/fonts.js'
-import { namesOfPackage } from '../demo/names.js'
 import { offline } from '../demo/offline.js'
 import { policy } from '../demo/policy.js'
 import { FRAME_POLICY, SCRIPT } from './src/frame.js'
@@ -56,7 +55,7 @@ const quiet = { checks: { pluginTimings: false } } // the worker takes seconds
 
 export default defineConfig({
   base: './',
-  plugins: [svelte(), fonts, namesOfPackage, policy(POLICY), worker, offline(/^$/, [])],
+  plugins: [svelte(), fonts, policy(POLICY), worker, offline(/^$/, [])],
   resolve: {
     alias: [
       { find: /^gpt-layers\/(simd|relaxed)\.wasm/, replacement: WASM },

@@ -8,10 +8,15 @@ import { setDiagnostics } from '@codemirror/lint'
 import { EditorState, Prec } from '@codemirror/state'
 import { EditorView, hoverTooltip, keymap } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
-import type { Names } from 'names'
+
+/** A signature and a sentence for each name. */
+interface Names {
+  exported: Record<string, readonly string[]>
+  members: Record<string, readonly string[]>
+}
 
 /** Fetched when an editor is used. */
-const names = (): Promise<Names> => import('names').then((module) => module.default)
+const names = (): Promise<Names> => import('../../../build/api-names.json').then((module) => module.default)
 
 const colors = HighlightStyle.define([
   { tag: [tags.keyword, tags.modifier], color: 'var(--keyword)' },
