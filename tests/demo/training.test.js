@@ -26,7 +26,6 @@ for (const { settings, ...expected } of training)
     const losses = Array.from(unpack(expected.with), () => both.step())
     for (const key of /** @type {const} */ (['with', 'without']))
       assertClose(gpt.tensor(losses.map((one) => one[key])), expected[key], 1e-5)
-    both.dispose()
   })
 
 testInNode(
@@ -75,7 +74,6 @@ function train(settings) {
   const steps = Array.from({ length: STEPS }, () => both.step())
   const losses = { with: steps.map((one) => one.with), without: steps.map((one) => one.without) }
   const answers = both.answers()
-  both.dispose()
   return { losses, answers }
 }
 const DEFAULTS = slice.defaults()

@@ -127,9 +127,7 @@ export class Engine {
   /** Before and after each norm, for the last token of the last forward. */
   #rows: Float32Array
   #settings: Settings
-  /** Ends the watching of the norms. */
-  #ends: (() => void)[] = []
-  /** How many tokens were given: the start token and the prompt. */ #promptLength = 0
+  #promptLength = 0
   /** The run with all norms. */
   with: Run
   /** The run without the norms that are off, if any are. */
@@ -155,33 +153,16 @@ export class Engine {
         layerFor(norm, () => this.#settings.factor ?? 1).eval(),
       ])
       const choices: Record<string, Module> = { norm, ...Object.fromEntries(replacements) }
-      for (const layer of Object.values(choices)) {
-        const stop = layer.onForward(({ input, output }) => {
+      for (const layer of Object.values(choices))
+        layer.onForward(({ input, output }) => {
           const last = (x: Tensor) => x.data.subarray(x.size - width)
           this.#rows.set(last(input as Tensor), 2 * i * width)
           this.#rows.set(last(output), (2 * i + 1) * width)
         })
-        this.#ends.push(stop)
-      }
       return choices
     })
-    const off = this.#slots.map(() => false)
-    this.#settings = {
-      prompt: '',
-      seed: 0,
-      temperature: 1,
-      off,
-      replacement: 'nothing',
-      from: 0,
-    }
+    this.#settings = { prompt: '', seed: 0, temperature: 1, off: [], replacement: 'nothing', from: 0 }
     this.with = new Run(this.#newCache())
-  }
-
-  /** Leaves the model to other engines. */
-  dispose() {
-    for (const end of this.#ends) end()
-    this.with.cache.dispose()
-    this.without?.cache.dispose()
   }
 
   get settings() {

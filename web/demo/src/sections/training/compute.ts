@@ -75,11 +75,6 @@ class Learner {
     this.#model.train()
     return answer
   }
-
-  dispose() {
-    this.#optimizer.dispose()
-    this.#model.dispose()
-  }
 }
 
 /** Both networks. They begin with the same weights and learn from the same rows. */
@@ -111,9 +106,5 @@ export class Training {
 
   answers(): Pair<string> {
     return this.#each((learner) => learner.answer())
-  }
-
-  dispose() {
-    this.#each((learner) => learner.dispose())
   }
 }
