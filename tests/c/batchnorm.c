@@ -45,30 +45,6 @@ static void agrees_where_the_first_rows_mislead(void)
     }
 }
 
-static void known_values(void)
-{
-    /* columns 1, 3 and 5, 5: means 2 and 5, variances 1 and 0 */
-    static const float x[4] = {1.0f, 5.0f, 3.0f, 5.0f}, scale[2] = {2.0f, 7.0f}, shift[2] = {10.0f, -3.0f};
-    static const float expected[4] = {8.00001f, -3.0f, 11.99999f, -3.0f};
-    float *mean = output("mean", 2), *off = output("off", 2), *var = output("var", 2), *y = output("y", 4);
-    expect_status(gpt_batchnorm_statistics(mean, off, var, x, 2, 2, 0, 1), GPT_OK);
-    expect_within("mean", 0, (double)mean[0] + (double)off[0], 2.0, 0.0);
-    expect_within("mean", 1, (double)mean[1] + (double)off[1], 5.0, 0.0);
-    expect_within("var", 0, (double)var[0], 1.0, 0.0);
-    expect_within("var", 1, (double)var[1], 0.0, 0.0);
-    expect_status(gpt_batchnorm_forward(y, x, mean, off, var, scale, shift, 2, 2, 1e-5f, 0, 1), GPT_OK);
-    expect_close("y", y, expected, 4, 1e-6);
-    expect_within("y", 1, (double)y[1], -3.0, 0.0);
-
-    /* 0.9 · 1 + 0.1 · mean, and 0.9 · 1 + 0.1 · unbiased variance, which is 2 and 0 */
-    static const float ones[2] = {1.0f, 1.0f}, means[2] = {1.1f, 1.4f}, variances[2] = {1.1f, 0.9f};
-    float *running_mean = output_of("running mean", ones, 2),
-          *running_var = output_of("running var", ones, 2);
-    expect_status(gpt_batchnorm_update(running_mean, running_var, mean, off, var, 2, 2, 0.1f), GPT_OK);
-    expect_close("running mean", running_mean, means, 2, 1e-7);
-    expect_close("running var", running_var, variances, 2, 1e-7);
-}
-
 /* Columns whose squares overflow in float32, or vanish beside an eps that is not larger. */
 static void any_finite_column_is_normalized(void)
 {
@@ -100,39 +76,12 @@ static void any_finite_column_is_normalized(void)
     }
 }
 
-/* NaN and infinities affect their own column only. */
-static void specials_stay_in_their_column(void)
-{
-    static const float bad[3] = {NAN, INFINITY, -INFINITY};
-    for (size_t cols = 1; cols <= 18; cols++) {
-        for (size_t place = 0; place < 3 * cols; place++) {
-            const size_t k = place % 3;
-            in_case("cols %zu, x[%zu] = %g", cols, place, (double)bad[k]);
-            float *values = work(3 * cols), *mean = work(cols), *off = work(cols), *var = work(cols);
-            fill_random(values, 3 * cols, -4.0f, 4.0f);
-            values[place] = bad[k];
-            const float *x = input_of("x", values, 3 * cols), *one = random_input("one", cols, 1.0f, 1.0f);
-            float *y = output("y", 3 * cols);
-            expect_status(gpt_batchnorm_statistics(mean, off, var, x, 3, cols, 0, 1), GPT_OK);
-            expect_status(gpt_batchnorm_forward(y, x, mean, off, var, one, one, 3, cols, 1e-5f, 0, 1),
-                          GPT_OK);
-            for (size_t i = 0; i < 3 * cols; i++)
-                expect(isnan(y[i]) == (i % cols == place % cols), "y[%zu] is %g", i, (double)y[i]);
-            end_case();
-        }
-    }
-}
-
 static void test_batchnorm(void)
 {
-    promise("batch norm of two rows and its running statistics have the values of the equations",
-            known_values);
     promise("batch norm is within 5e-6 of float64 if the first rows are far from the others",
             agrees_where_the_first_rows_mislead);
     promise("batch norm and its gradients have the values of the equation for columns of 1e-38 to 3e38",
             any_finite_column_is_normalized);
-    promise("batch norm of a column with NaN or infinity is NaN, and the other columns are not",
-            specials_stay_in_their_column);
 }
 
 SUITE("batchnorm", test_batchnorm)

@@ -43,18 +43,6 @@ static void agrees_on_long_rows(void)
     }
 }
 
-static void row_of_minus_infinity(void)
-{
-    in_case("all -infinity");
-    static const float all[5] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY};
-    static const int32_t targets[1] = {2};
-    for (size_t cols = 3; cols <= 5; cols++) {
-        float *loss = output("loss", 1), *max = output("max", 1), *sum = output("sum", 1);
-        expect_status(gpt_crossentropy_forward(loss, max, sum, all, targets, 1, cols, 0.0f, 0, 1), GPT_OK);
-        expect(isnan(loss[0]), "expected NaN, got %g", (double)loss[0]);
-    }
-}
-
 /* The target's logit is larger than the others by z, so that p - 1 = -(cols - 1) / (e^z + cols - 1). */
 static void saturated_rows(void)
 {
@@ -80,28 +68,11 @@ static void saturated_rows(void)
         }
 }
 
-static void known_values(void)
-{
-    /* log 4 for four equal logits; log(1 + e^-1) = 0.3132617 for a logit that is larger by 1 than the
-     * other */
-    static const float logits[8] = {5.0f, 5.0f, 5.0f, 5.0f, -INFINITY, 2.0f, 1.0f, -INFINITY};
-    static const int32_t targets[2] = {3, 1};
-    static const float expected[2] = {1.3862944f, 0.3132617f};
-    static const float gradient[8] = {0.25f, 0.25f, 0.25f, -0.75f, 0.0f, -0.26894142f, 0.26894142f, 0.0f};
-    float *loss = output("loss", 2), *max = output("max", 2), *sum = output("sum", 2), *dx = output("dx", 8);
-    expect_status(gpt_crossentropy_forward(loss, max, sum, logits, targets, 2, 4, 0.0f, 0, 1), GPT_OK);
-    expect_close("loss", loss, expected, 2, tolerance);
-    expect_status(gpt_crossentropy_backward(dx, logits, targets, max, sum, 2, 4, 1.0f, 0.0f, 0, 1), GPT_OK);
-    expect_close("dx", dx, gradient, 8, tolerance);
-}
-
 static void test_crossentropy(void)
 {
     promise("cross entropy's gradient is within 2e-6 of its largest element where the target's p is near 1",
             saturated_rows);
-    promise("cross entropy of n equal logits is log n", known_values);
     promise("cross entropy is within 1e-6 of float64 for 50,257 logits of two values", agrees_on_long_rows);
-    promise("cross entropy of a row of -infinity is NaN", row_of_minus_infinity);
 }
 
 SUITE("crossentropy", test_crossentropy)

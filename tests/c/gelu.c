@@ -7,25 +7,6 @@
 /* The error bound of the contract, as in expect_close. */
 static const double tolerance = 1e-6;
 
-static void known_values(void)
-{
-    /* y, erf form: Φ(1) = 0.841344746068543, Φ(2) = 0.977249868051821. tanh form: computed with 50 digits. dx is
-     * PyTorch's in float64. By kind. */
-    static const float x[4] = {1.0f, -1.0f, 2.0f, -2.0f}, dy[4] = {1.0f, 1.0f, 2.0f, 1.0f};
-    static const float y_expected[2][4] = {{0.841191991f, -0.158808009f, 1.954597694f, -0.045402306f},
-                                           {0.841344746f, -0.158655254f, 1.954499736f, -0.045500264f}};
-    static const float dx_expected[2][4] = {{1.08296408f, -0.0829640838f, 2.17219851f, -0.0860992566f},
-                                            {1.08331547f, -0.0833154706f, 2.1704636f, -0.0852318011f}};
-    float *y = output("y", 4), *dx = output("dx", 4);
-    for (int kind = GPT_GELU_TANH; kind <= GPT_GELU_ERF; kind++) {
-        in_case("%s", kind == GPT_GELU_TANH ? "tanh" : "erf");
-        expect_status(gpt_gelu_forward(y, x, 4, kind, 0, 1), GPT_OK);
-        expect_close("y", y, y_expected[kind], 4, tolerance);
-        expect_status(gpt_gelu_backward(dx, dy, x, 4, kind, 0, 1), GPT_OK);
-        expect_close("dx", dx, dx_expected[kind], 4, tolerance);
-    }
-}
-
 /* The error of one element adds up over the features and layers of a GPT, unless it is about that of rounding:
  * PyTorch 1.13 has 5.4e-8, and the rounding of the exact values 3.6e-8. */
 static void tanh_form_is_precise(void)
@@ -68,8 +49,6 @@ static void dense_sweep(void)
 
 static void test_gelu(void)
 {
-    promise("gelu of 1, -1, 2 and -2 and its gradients have the values of the tables, in both forms",
-            known_values);
     promise("gelu and its gradient are within 1e-6 of float64 everywhere in [-18, 18]", dense_sweep);
     promise("gelu's tanh form has an rms error of at most 7e-8 on [-4, 4]", tanh_form_is_precise);
 }

@@ -82,13 +82,6 @@ static void sizes_count_whole_blocks(void)
            "an odd group");
     expect(gpt_int8_size(8, 8, 2, LAYOUTS) == SIZE_MAX && gpt_int8_size(8, 8, 2, -1) == SIZE_MAX,
            "no layout");
-}
-
-static void scratch_stops_growing(void)
-{
-    expect(gpt_int8_linear_scratch_size(64, 768, 128) == gpt_int8_linear_scratch_size(1000, 768, 128),
-           "as much scratch for 1000 rows as for 64");
-    expect(gpt_int8_linear_scratch_size(HUGE_SIZE, 4, 2) == SIZE_MAX, "rows that are not addressable");
     expect(gpt_int8_linear_scratch_size(1, 4, 3) == SIZE_MAX, "scratch of an odd group");
 }
 
@@ -324,7 +317,6 @@ static void test_int8(void)
         "int8 weights take whole blocks of 32 outputs and 4 inputs, a scale for each group and, for "
         "dot, a sum for each run",
         sizes_count_whole_blocks);
-    promise("int8 linear needs no more scratch for more than 64 rows", scratch_stops_growing);
     promise_of_layouts("int8 quantize rounds ties to even", quantize_rounds_to_even);
     promise_of_layouts(
         "int8 quantize in slabs, from either order of the weight, gives the bits of the whole weight",

@@ -8,19 +8,6 @@
 /* The error bound of the contract, as in expect_close. */
 static const double tolerance = 5e-6;
 
-static void known_values(void)
-{
-    /* mean 2.5, variance 1.25, eps 1e-5: normalized ∓1.3416354, ∓0.4472118 */
-    static const float x[4] = {1.0f, 2.0f, 3.0f, 4.0f}, scale[4] = {1.0f, 1.0f, 2.0f, 1.0f};
-    static const float shift[4] = {0.0f, 0.0f, 0.0f, 10.0f};
-    static const float expected[4] = {-1.3416354f, -0.4472118f, 0.8944236f, 11.3416354f};
-    float *y = output("y", 4), *mean = output("mean", 1), *rstd = output("rstd", 1);
-    expect_status(gpt_layernorm_forward(y, mean, rstd, x, scale, shift, 1, 4, 1e-5f, 0, 1), GPT_OK);
-    expect_close("y", y, expected, 4, 1e-6);
-    expect_within("mean", 0, (double)mean[0], 2.5, 0.0);
-    expect_within("rstd", 0, (double)rstd[0], 0.8944236, 1e-6);
-}
-
 static void expect_long_row(const float *x, size_t cols)
 {
     const float *scale = random_input("scale", cols, -2.0f, 2.0f);
@@ -145,61 +132,8 @@ static void any_finite_row_is_normalized(void)
     }
 }
 
-static void backward_known_values(void)
-{
-    /* from PyTorch in float64 */
-    static const float x[4] = {1.0f, 2.0f, 3.0f, 4.0f}, dy[4] = {1.0f, 0.0f, -1.0f, 3.0f};
-    static const float scale[4] = {1.0f, 1.0f, 2.0f, 1.0f}, shift[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    static const float dx_expected[4] = {0.983861681f, -0.268328515f, -2.41494232f, 1.69940916f};
-    static const float dscale_expected[4] = {-1.34163542f, 0.0f, -0.447211807f, 4.02490626f};
-    float y[4], mean, rstd;
-    expect_status(gpt_layernorm_forward(y, &mean, &rstd, x, scale, shift, 1, 4, 1e-5f, 0, 1), GPT_OK);
-    float *dx = output("dx", 4), *dscale = output("dscale", 4), *dshift = output("dshift", 4);
-    expect_status(gpt_layernorm_backward(dx, dscale, dshift, dy, x, &mean, &rstd, scale, 1, 4, 0, 1), GPT_OK);
-    expect_close("dx", dx, dx_expected, 4, 1e-6);
-    expect_close("dscale", dscale, dscale_expected, 4, 1e-6);
-    expect_same("dshift", dshift, dy, 4);
-}
-
-static void backward_of_a_bad_row(void)
-{
-    static const float bad[3] = {NAN, INFINITY, -INFINITY};
-    enum { ROWS = 3, COLS = 7 };
-    for (size_t b = 0; b < 3; b++) {
-        for (int in_dy = 0; in_dy <= 1; in_dy++) {
-            in_case("%g in %s", (double)bad[b], in_dy ? "dy" : "x");
-            float *values = work(ROWS * COLS), *gradient = work(ROWS * COLS);
-            fill_random(values, ROWS * COLS, -2.0f, 2.0f);
-            fill_random(gradient, ROWS * COLS, -2.0f, 2.0f);
-            (in_dy ? gradient : values)[COLS + 3] = bad[b];
-            const float *x = input_of("x", values, ROWS * COLS), *dy = input_of("dy", gradient, ROWS * COLS);
-            const float *scale = random_input("scale", COLS, 1.0f, 2.0f);
-            float *y = output("y", ROWS * COLS), *mean = output("mean", ROWS), *rstd = output("rstd", ROWS);
-            expect_status(gpt_layernorm_forward(y, mean, rstd, x, scale, scale, ROWS, COLS, 1e-5f, 0, 1),
-                          GPT_OK);
-            float *dx = output("dx", ROWS * COLS), *expected = output("expected", ROWS * COLS);
-            expect_status(gpt_layernorm_backward(dx, NULL, NULL, dy, x, mean, rstd, scale, ROWS, COLS, 0, 1),
-                          GPT_OK);
-            gpt_layernorm_backward_ref(expected, NULL, NULL, dy, x, mean, rstd, scale, ROWS, COLS);
-            for (size_t r = 0; r < ROWS; r++) {
-                for (size_t c = 0; c < COLS; c++) {
-                    const size_t i = r * COLS + c;
-                    if (r != 1)
-                        expect_within("dx", i, (double)dx[i], (double)expected[i], 4e-5 * (double)rstd[r]);
-                    else
-                        expect(!isfinite(dx[i]) && !isfinite(expected[i]),
-                               "dx[%zu] should not be finite, got %g and %g", i, (double)dx[i],
-                               (double)expected[i]);
-                }
-            }
-            end_case();
-        }
-    }
-}
-
 static void test_layernorm(void)
 {
-    promise("layer norm of 1, 2, 3, 4 has the values of the equation", known_values);
     promise("layer norm is within 5e-6 of float64 on long rows of two values", agrees_on_two_values);
     promise("layer norm is within 5e-6 of float64 if the first elements are far from the others",
             agrees_where_the_first_elements_mislead);
@@ -208,9 +142,6 @@ static void test_layernorm(void)
             any_finite_row_is_normalized);
     promise("layer norm with special values in scale or shift is right in every lane",
             special_scales_and_shifts);
-    promise("layer norm backward of a row equals PyTorch's gradient", backward_known_values);
-    promise("layer norm backward of a row with NaN or infinity is not finite, and the other rows are right",
-            backward_of_a_bad_row);
 }
 
 SUITE("layernorm", test_layernorm)

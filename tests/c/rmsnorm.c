@@ -2,28 +2,11 @@
 
 #include "check.h"
 #include "gpt_layers.h"
-#include "reference.h"
 
 static const double tolerance = 1e-6;
 
-static void known_values(void)
-{
-    /* the mean square of 3, 4, 0, 0 is 6.25: with a tiny eps, y = scale · x / 2.5 */
-    static const float x[4] = {3.0f, 4.0f, 0.0f, 0.0f}, scale[4] = {1.0f, 2.0f, 3.0f, 4.0f};
-    static const float expected[4] = {1.2f, 3.2f, 0.0f, 0.0f}, dy[4] = {1.0f, 1.0f, 1.0f, 1.0f};
-    static const float dscale[4] = {1.2f, 1.6f, 0.0f, 0.0f};
-    /* Σ g·x = 3 + 8, so dx = g/2.5 - x · 11/(4 · 2.5³) */
-    static const float dx[4] = {-0.128f, 0.096f, 1.2f, 1.6f};
-    float *y = output("y", 4), *rstd = output("rstd", 1), *d = output("dx", 4), *s = output("dscale", 4);
-    expect_status(gpt_rmsnorm_forward(y, rstd, x, scale, 1, 4, 1e-12f, 0, 1), GPT_OK);
-    expect_close("y", y, expected, 4, tolerance);
-    expect_status(gpt_rmsnorm_backward(d, s, dy, x, rstd, scale, 1, 4, 0, 1), GPT_OK);
-    expect_close("dx", d, dx, 4, tolerance);
-    expect_close("dscale", s, dscale, 4, tolerance);
-}
-
-/* Rows whose squares overflow in float32, or vanish beside an eps that is not larger. With u = 1.2, 1.6, 0, 0,
- * as in known_values, dx · rms = g - u · 2.8 / 4. */
+/* Rows whose squares overflow in float32, or vanish beside an eps that is not larger. The mean square of 3, 4, 0, 0
+ * is 6.25, so u = 1.2, 1.6, 0, 0. dx · rms = g - u · 2.8 / 4. */
 static void any_finite_row_is_normalized(void)
 {
     static const float magnitudes[9] = {1e13f, 1e18f, 2e19f, 1e20f, 1e30f, 8e37f, 1e-16f, 1e-20f, 1e-38f};
@@ -47,7 +30,6 @@ static void any_finite_row_is_normalized(void)
 
 static void test_rmsnorm(void)
 {
-    promise("rms norm of 3, 4, 0, 0 and its gradients have the values of the equation", known_values);
     promise("rms norm and its gradients have the values of the equation for rows of 1e-38 to 3e38",
             any_finite_row_is_normalized);
 }

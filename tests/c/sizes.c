@@ -88,6 +88,23 @@ static void scratch_sizes_do_not_wrap(void)
     for (size_t k = 0; k < SCRATCHES; k++) each_impossible_size(&scratches[k], expect_no_scratch);
 }
 
+/* It is for a block of rows, outputs or tokens: more of them need no more. */
+static void scratch_stops_growing(void)
+{
+    const size_t pairs[4][2] = {
+        {gpt_linear_backward_scratch_size(512, 1), gpt_linear_backward_scratch_size(10000, 50257)},
+        {gpt_int8_linear_scratch_size(64, 768, 128), gpt_int8_linear_scratch_size(1000, 768, 128)},
+        {gpt_feedforward_scratch_size(1000, 768, 3072), gpt_feedforward_scratch_size(100000, 768, 3072)},
+        {gpt_attention_scratch_size(1000, 64), gpt_attention_scratch_size(100000, 64)},
+    };
+    for (size_t k = 0; k < 4; k++)
+        expect(pairs[k][0] == pairs[k][1], "pair %zu: %zu, and for more %zu", k, pairs[k][0], pairs[k][1]);
+    for (size_t rows = 0; rows <= 100; rows++)
+        expect(gpt_feedforward_scratch_size(rows, 768, 3072) <= (rows ? rows + 7 : 0) * (768 + 3072),
+               "feedforward of %zu rows needs %zu floats", rows,
+               gpt_feedforward_scratch_size(rows, 768, 3072));
+}
+
 static void the_rule(void)
 {
     const size_t most = GPT_MAX_FLOATS;
@@ -115,6 +132,7 @@ static void test_sizes(void)
 {
     promise("a size fits if its bytes are addressable, and counts as 1 where it is 0", the_rule);
     promise("every scratch size is SIZE_MAX where the sizes are not addressable", scratch_sizes_do_not_wrap);
+    promise("scratch does not grow beyond that of a block of rows, outputs or tokens", scratch_stops_growing);
 }
 
 SUITE("sizes", test_sizes)

@@ -41,7 +41,8 @@ class RMSNorm(Norm):
         super().__init__(shape, shift=False)
 
     def forward(self, x):
-        return self.scale * (x / torch.sqrt(x.pow(2).mean(dim=-1, keepdim=True) + self.eps))
+        axes = tuple(range(-len(self.shape), 0))
+        return self.scale * (x / torch.sqrt(x.pow(2).mean(axes, keepdim=True) + self.eps))
 
 
 class BatchNorm(Norm):
@@ -205,7 +206,8 @@ def calls():
         for mean, deviation in ((1e4, 0.1), (-1e4, 0.1), (0.0, 1e20), (1e25, 1e20), (0.0, 5e37), (0.0, 1e-3)):
             yield case("LayerNorm", [n], [2, n], mean, deviation)
     for shape, axes in (([5], [5]), ([4, 3, 5], [3, 5]), ([2, 3, 4, 5], [3, 4, 5]), ([3, 5], [3, 5])):
-        yield case("LayerNorm", [axes], shape)  # over several axes
+        for layer in ("LayerNorm", "RMSNorm"):  # over several axes
+            yield case(layer, [axes], shape)
     for n in (1, 3, 17, 33, 65, 768):
         # For n = 1 and x² far above eps, y = ±scale and dx is only rounding error: compare small x only.
         for deviation in (1e-3,) if n == 1 else (1.0, 1e-3, 1e4, 1e20, 5e37):

@@ -317,7 +317,7 @@ def products():
         yield "layerNorm of a bias", x, shape, {"shape": shape}
         for parameters in (0, 1):
             yield "rmsNorm", x, *[shape] * parameters, {"shape": shape, "eps": 0.01}
-    rows = torch.tensor([[1.0, 2, s, 4, 5] for s in (NAN, INF, -INF, 3)])
+    rows = torch.tensor([*([1.0, 2, s, 4, 5] for s in (NAN, INF, -INF, 3)), [0] * 5])
     for name in ("layerNorm", "rmsNorm"):
         yield name, rows, {"shape": [5]}
     for indices, weight in (([0, 2, 2], [3, 5]), ([[1], [0]], [2, 1]), ([], [3, 5]), (1, [2, 17])):

@@ -30,22 +30,6 @@ test('a new Attention has GPT-2’s names, and returnWeights changes no output',
   assertValues(layer.eval().forward(x, { returnWeights: true }).weights, weights)
 })
 
-test('a batch gives each sequence the bits it gets alone', () => {
-  const layer = new gpt.Attention({ embDim: 24, nHeads: 3, contextLength: 70 })
-  const x = gpt.randn([2, 2, 70, 24])
-  const y = layer.forward(x, { returnWeights: true })
-  assert.deepEqual(y.weights.shape, [2, 2, 3, 70, 70])
-  for (let b = 0; b < 4; b++) {
-    const one = layer.forward(gpt.tensor(x.data.slice(b * 1680, (b + 1) * 1680), [70, 24]), {
-      returnWeights: true,
-    })
-    assert.deepEqual(one.output.shape, [70, 24])
-    assert.deepEqual(one.weights.shape, [3, 70, 70])
-    assert.deepEqual(one.output.data, y.output.data.slice(b * 1680, (b + 1) * 1680))
-    assert.deepEqual(one.weights.data, y.weights.data.slice(b * 14700, (b + 1) * 14700))
-  }
-})
-
 test('scores far below a mask of -1e4 do not reach later tokens', () => {
   // huggingface/transformers#3181
   const layer = new gpt.Attention({ embDim: 1, nHeads: 1, contextLength: 3 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { backwardThrough, gradientOf, loadForTest } from './support.js'
+import { backwardThrough, loadForTest } from './support.js'
 
 const gpt = await loadForTest()
 
@@ -42,19 +42,6 @@ test('a mask is the same on every build and any number of threads', () => {
   )
 })
 
-test('the gradient passes where x was kept, with the same scale', () => {
-  for (const shape of [[1], [3], [17], [33], [2, 65], [3, 768], [100_003]]) {
-    const layer = new gpt.Dropout(0.3)
-    const [x, dy] = [gpt.parameter(gpt.randn(shape)), gpt.randn(shape)]
-    const y = layer.forward(x)
-    const scale = Math.fround(1 / (1 - Math.fround(0.3)))
-    y.backward(dy)
-    gradientOf(x).data.forEach((value, i) =>
-      assert.equal(value, y.data[i] === 0 ? dy.data[i] * 0 : Math.fround(dy.data[i] * scale)),
-    )
-  }
-})
-
 test('after eval() or with p = 0 dropout is the identity and draws no numbers', () => {
   const x = gpt.randn([3, 5])
   for (const layer of [new gpt.Dropout(0.5).eval(), new gpt.Dropout(0)]) {
@@ -72,10 +59,4 @@ test('after eval() or with p = 0 dropout is the identity and draws no numbers', 
   }
   const dy = gpt.randn([3, 5])
   assert.deepEqual(backwardThrough(new gpt.Dropout(0), x, dy).toArray(), dy.toArray())
-})
-
-test('with p = 1 dropout gives zeros', () => {
-  const layer = new gpt.Dropout(1)
-  assert.deepEqual(layer.forward(gpt.ones([7])).toArray(), Array(7).fill(0))
-  assert.deepEqual(backwardThrough(layer, gpt.ones([7]), gpt.ones([7])).toArray(), Array(7).fill(0))
 })

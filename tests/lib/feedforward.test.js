@@ -14,19 +14,6 @@ test('in noGrad the fused kernel gives the bits that the three layers give in tu
   assert.deepEqual([...gpt.noGrad(() => layer.forward(x)).data], [...stepwise.data])
 })
 
-test('FeedForward takes GPT_CONFIG_124M as its config: 768 to 3072 to 768', () => {
-  const layer = new gpt.FeedForward(GPT_CONFIG_124M)
-  assert.deepEqual(
-    layer.namedParameters().map(([name, { shape }]) => `${name} ${shape.join('x')}`),
-    ['layers.0.weight 3072x768', 'layers.0.bias 3072', 'layers.2.weight 768x3072', 'layers.2.bias 768'],
-  )
-  // dropRate is ignored: the notebook's class has no dropout.
-  const x = gpt.rand([2, 3, 768])
-  const y = layer.forward(x)
-  assert.deepEqual([...gpt.noGrad(() => layer.forward(x)).data], [...y.data])
-  layer.dispose()
-})
-
 test('1024 tokens in noGrad need 2 MiB besides weights, input and output', async () => {
   const own = await loadForTest()
   const layer = new own.FeedForward(GPT_CONFIG_124M)

@@ -219,6 +219,7 @@ an int8 weight of halves: int8Linear, { ...good, weight: full([3, 6], 0.5) } // 
 an int8 scale below 0: int8Linear, { ...good, weight_scale: full([3, 3], -1) } // weight_scale should have finite scales from 0 on, got -1
 an int8 scale of NaN: int8Linear, { ...good, weight_scale: full([3, 3], NaN) } // weight_scale should have finite scales from 0 on, got NaN
 an int8 scale of Infinity: int8Linear, { ...good, weight_scale: full([3, 3], Infinity) } // weight_scale should have finite scales from 0 on, got Infinity
+twelve tensors too many: linear, { ...linear.stateDict(), ...Object.fromEntries(Array.from('abcdefghijkl', (name) => [name, linear.bias])) } // dict should have no other tensors, or come with strict: false, got a, b, c, d, e, f, g, h, i, j, k, l
 fourteen tensors too many: linear, { ...linear.stateDict(), ...Object.fromEntries(Array.from('abcdefghijklmn', (name) => [name, linear.bias])) } // dict should have no other tensors, or come with strict: false, got a, b, c, d, e, f, g, h, i, j, k, l and 2 more
 scales of a bias: int8Linear, { ...good, bias_scale: zeros([3]) } // dict should have no other tensors, or come with strict: false, got bias_scale
 int8 scales without their weight: int8Linear, { weight_scale: good.weight_scale, bias: good.bias } // dict should have weight, int8, got only weight_scale

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertClose, loadForTest, pack, rowsOf, usedMemory } from './support.js'
+import { assertClose, loadForTest, pack } from './support.js'
 
 const gpt = await loadForTest()
 
@@ -35,38 +35,6 @@ test('layer norm of rows on which others gave NaN or too coarse values is right'
   )
 })
 
-test('layer norm without a bias has the bits of one whose shift is 0, and no shift in its state dict', () => {
-  for (const size of [1, 3, 17, 33, 768]) {
-    const [norm, bare] = [new gpt.LayerNorm(size), new gpt.LayerNorm(size, { bias: false })]
-    const scale = gpt.randn([size])
-    norm.loadStateDict({ scale, shift: gpt.zeros([size]) })
-    bare.loadStateDict({ weight: scale })
-    assert.deepEqual(Object.keys(bare.stateDict()), ['scale'])
-    const results = [norm, bare].map((layer) => {
-      gpt.manualSeed(size)
-      const x = gpt.randn([4, size])
-      x.requiresGrad = true
-      const y = layer.forward(x)
-      y.backward(gpt.randn([4, size]))
-      return [y, x.grad, layer.scale?.grad].map((tensor) => tensor?.toArray())
-    })
-    assert.deepEqual(results[1], results[0])
-  }
-})
-
-test('a NaN or an infinity makes its own row NaN and no other row, as in PyTorch', () => {
-  const norm = new gpt.LayerNorm(5)
-  const mixed = gpt.tensor([
-    [1, 2, 3, 4, 5],
-    [1, NaN, 3, 4, 5],
-    [1, 2, 3, 4, 5],
-  ])
-  const [first, second, third] = rowsOf(norm.forward(mixed))
-  assert.deepEqual(first, third)
-  assert.ok(second.every(Number.isNaN))
-  assert.ok(first.every(Number.isFinite))
-})
-
 test('a new LayerNorm has scale 1, shift 0 and eps 1e-5, and adds eps to the variance', () => {
   const norm = new gpt.LayerNorm(3)
   assert.deepEqual([...(norm.scale?.data ?? [])], [1, 1, 1])
@@ -82,19 +50,7 @@ test('layer norm over several axes tells its shape, and an array of one size is 
   assert.equal(norm.embDim, 6)
   assert.deepEqual(norm.normalizedShape, [2, 3])
   assert.equal(String(new gpt.LayerNorm([5])), String(new gpt.LayerNorm(5)))
-})
-
-test('layer norm keeps each row’s mean and rstd until backward, and not in noGrad', () => {
-  const norm = new gpt.LayerNorm(4)
-  const x = gpt.randn([1000, 4])
-  const before = usedMemory(gpt)
-  const y = gpt.noGrad(() => gpt.scope(() => norm.forward(x)))
-  assert.equal(usedMemory(gpt), before + 16_000)
-  y.dispose()
-  const loss = gpt.scope(() => norm.forward(x).sum())
-  assert.ok(usedMemory(gpt) >= before + 2 * 4000)
-  loss.backward()
-  loss.dispose()
-  norm.zeroGrad()
-  assert.equal(usedMemory(gpt), before)
+  const bare = new gpt.LayerNorm([2, 3], { elementwiseAffine: false })
+  assert.deepEqual([bare.scale, bare.shift], [null, null])
+  assert.equal(String(bare), 'LayerNorm((2, 3), eps=1e-05, elementwise_affine=False)')
 })

@@ -197,6 +197,9 @@ test('an infinite or NaN gradient makes them NaN, as in PyTorch, or an error tha
     assert.deepEqual(gradientOf(x).toArray(), [1, value])
     assert.equal(clip(false), value)
     assert.deepEqual(gradientOf(x).toArray(), [value === Infinity ? 0 : NaN, NaN])
+    const optimizer = new gpt.AdamW([x])
+    for (let step = 0; step < 2; step++) optimizer.step() // a state of NaN is no error
+    assert.ok(Number.isNaN(x.data[1]))
   }
 })
 
@@ -347,15 +350,15 @@ test('a state dict has no options: those of the constructor stay', () => {
 test('SGD’s momentum may be set later, and back to 0', () => {
   const x = gpt.parameter(gpt.zeros([1]))
   const optimizer = new gpt.SGD([x], { lr: 1, dampening: 0.5 })
-  const moved = (/** @type {number} */ momentum) => {
+  const moved = (/** @type {number} */ momentum, step = 0) => {
     optimizer.paramGroups[0].momentum = momentum
     const before = x.item()
-    x.grad = gpt.ones([1])
+    x.grad = gpt.tensor([step + 1])
     optimizer.step()
     return before - x.item()
   }
   // PyTorch: the first momentum_buffer is the gradient; without momentum it rests.
-  assert.deepEqual([0, 0.5, 0.5, 0, 0.5].map(moved), [1, 1, 1, 1, 1])
+  assert.deepEqual([0, 0.5, 0.5, 0, 0.5].map(moved), [1, 2, 2.5, 4, 3.75])
   assert.deepEqual(Object.keys(optimizer.stateDict()), ['state.0.momentum_buffer'])
   moved(0)
   const dict = optimizer.stateDict()

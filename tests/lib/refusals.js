@@ -66,6 +66,7 @@ layers.Attention.forward(of(2, 4, 6)) // SHAPE Attention.forward: x should end i
 layers.Attention.forward(of(3, 6), { returnWeights: 1 }) // TYPE Attention.forward: returnWeights should be true or false, got 1
 layers.Attention.forward(of(1, 6), of(1, 1)) // TYPE Attention.forward: context should be a plain object, got a Tensor
 leaf.backward() // SHAPE backward: gradient should be given for a tensor of 2 numbers, of shape [2], got none
+gone.backward() // DISPOSED backward: the tensor should be live, got one that was disposed
 total.backward() // VALUE backward: the tensor should require a gradient: be a parameter, or computed from one outside of noGrad
 normed.backward(of(6)) // SHAPE backward: gradient should have shape [3, 6], got [6]
 normed.backward([1]) // TYPE backward: gradient should be a Tensor, got [1]
@@ -136,6 +137,7 @@ dropout(of(2, 5), { p: 2 }) // VALUE dropout: p should be a number from 0 to 1, 
 dropout(of(2, 5), { training: 1 }) // TYPE dropout: training should be true or false, got 1
 dropout(of(2, 5), { inplace: true }) // VALUE dropout: options should be among p, training, got "inplace"
 dropout(of(2, 5), 0.1) // TYPE dropout: options should be a plain object, got 0.1; write { p: 0.1 }
+scope(() => Object.assign(new Embedding(5, 3), { weight: gone }).forward([1])) // DISPOSED Embedding.forward: weight should be a live Tensor, got one that was disposed
 layers.Embedding.forward(of(...Array(64).fill(1))) // SHAPE Embedding.forward: the result should have at most 64 axes, got 65
 new Embedding(2 ** 20, 2 ** 20) // MEMORY Embedding: needs 4398046511104 bytes for shape [1048576, 1048576], and a tensor may have 2147483520
 layers.Embedding.forward('1') // TYPE Embedding.forward: indices should be integers (a number, nested arrays, a typed array or a Tensor), got "1"
@@ -341,6 +343,9 @@ load({ module: new Uint8Array(8) }) // TYPE load: module should be a WebAssembly
 load({ worker: '/worker.js' }) // TYPE load: worker should be a function that returns a new Worker, got "/worker.js"
 load({ treads: 2 }) // VALUE load: options should be among threads, build, int8Kernel, maxMemory, module, worker, got "treads"
 load(null) // TYPE load: options should be a plain object, got null
+scope(() => Object.assign(new Linear(5, 6), { bias: gone }).forward(of(2, 5))) // DISPOSED Linear.forward: bias should be a live Tensor, got one that was disposed
+scope(() => Object.assign(new Linear(5, 6), { bias: x }).forward(x)) // SHAPE Linear.forward: bias should have shape [6], got [2, 5]
+scope(() => Object.assign(new Linear(5, 6), { bias: 3 }).forward(of(2, 5))) // TYPE Linear.forward: bias should be a Tensor, got 3
 layers.Linear.forward(1) // TYPE Linear.forward: x should be a Tensor, got 1
 scope(() => Object.assign(new Linear(6, 6), { weight: of(1) }).forward(of(3, 6))) // SHAPE Linear.forward: weight should have shape [6, 6], got [1]
 scope(() => Object.assign(new Linear(6, 6), { bias: of(1) }).forward(of(3, 6))) // SHAPE Linear.forward: bias should have shape [6], got [1]
@@ -507,6 +512,8 @@ scaledDotProductAttention(q, q, q, of(3, 3)) // TYPE scaledDotProductAttention: 
 scope() // TYPE scope: fn should be a function, got undefined
 scope(async () => of(1)) // TYPE scope: fn should return its result at once, got a Promise; a scope cannot free the tensors of an async function
 scope(function* () {}) // TYPE scope: fn should return its result at once, got a generator function
+Object.assign(new Sequential(), { layers: null }).forward(of(2)) // TYPE Sequential.forward: layers should be an array of layers, got null
+Object.assign(new Sequential(), { layers: [new ReLU(), 5] }).forward(of(2)) // TYPE Sequential.forward: layers[1] should be a layer, got 5
 new Sequential(1) // TYPE Sequential: modules[0] should be a layer, got 1
 new Sequential(layers.ReLU, [layers.ReLU]) // TYPE Sequential: modules[1] should be a layer, got an array of 1
 layers.Sequential.apply(null) // TYPE Sequential.apply: fn should be a function, got null

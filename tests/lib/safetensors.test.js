@@ -45,12 +45,17 @@ test('a file under the book’s names has the book’s mask of each block', () =
     assert.deepEqual(file[name].toArray(), gpt.ones([4, 4]).triu({ diagonal: 1 }).toArray())
 })
 
-test('large numbers come first in a file, as Python writes it: otherwise some would not be aligned', () => {
+test('the numbers in a file are aligned, as Python writes it: the large ones come first, the header has 8 n bytes', () => {
   const namesOf = (/** @type {Uint8Array} */ file) => Object.keys(gpt.loadSafetensors(file))
   const book = namesOf(gpt.saveSafetensors(new gpt.GPTModel(SMALL), { names: 'book' }))
   assert.equal(book.at(-1), 'trf_blocks.0.att.mask')
   const int8 = gpt.saveSafetensors(new gpt.Linear(2, 3).quantize(), { dtype: 'float16' })
   assert.deepEqual(namesOf(int8), ['weight_scale', 'bias', 'weight'])
+  for (let length = 0; length < 8; length++) {
+    const file = Buffer.from(gpt.saveSafetensors({ ['x'.repeat(length)]: gpt.ones([1]) }))
+    const header = file.toString('utf8', 8, 8 + Number(file.readBigUInt64LE()))
+    assert.ok(header.length % 8 === 0 && /\} {0,7}$/.test(header), header)
+  }
 })
 
 test('a layer reads Python’s file', () => {

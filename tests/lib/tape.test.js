@@ -72,17 +72,6 @@ test('requiresGrad can be set on a leaf, and follows for what is computed', () =
   assertRefuses(() => x.sum().backward(), 'VALUE', /require a gradient/)
 })
 
-test('detach gives the same memory, where backward stops', () => {
-  const w = parameter([1, 2])
-  const h = w.mul(3)
-  const cut = h.detach()
-  assert.equal(cut.requiresGrad, false)
-  cut.data[0] = 7
-  assert.equal(h.data[0], 7)
-  h.mul(cut).sum().backward()
-  assert.deepEqual(gradientOf(w).toArray(), [21, 18])
-})
-
 test('noGrad records nothing, may be nested, and ends after an exception', () => {
   const w = parameter([1, 2])
   const loss = w.sum()
