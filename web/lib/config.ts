@@ -43,12 +43,6 @@ export const GPT_CONFIG_124M = Object.freeze({
 /** The most blocks: more are a mistake, and would take minutes before memory is full. */
 const MAX_LAYERS = 10_000
 
-const optional =
-  (check: Check): Check =>
-  (name, value) => {
-    if (value !== undefined) check(name, value)
-  }
-
 /** The names of all configurations: one configuration may be given to a model and to each of its layers. */
 const CHECKS: Readonly<Record<string, Check>> = {
   vocabSize: checkSize,
@@ -56,14 +50,17 @@ const CHECKS: Readonly<Record<string, Check>> = {
   embDim: checkSize,
   nHeads: checkSize,
   nLayers: /* @__PURE__ */ integer(1, MAX_LAYERS),
-  dropRate: /* @__PURE__ */ optional(checkProbability),
-  qkvBias: /* @__PURE__ */ optional(checkBoolean),
-  bias: /* @__PURE__ */ optional(checkBoolean),
-  layerNormEpsilon: /* @__PURE__ */ optional(checkNonNegativeFloat32),
-  tieWeights: /* @__PURE__ */ optional(checkBoolean),
-  hiddenDim: /* @__PURE__ */ optional(checkSize),
-  approximate: /* @__PURE__ */ optional(/* @__PURE__ */ oneOf('tanh', 'none')),
+  dropRate: checkProbability,
+  qkvBias: checkBoolean,
+  bias: checkBoolean,
+  layerNormEpsilon: checkNonNegativeFloat32,
+  tieWeights: checkBoolean,
+  hiddenDim: checkSize,
+  approximate: /* @__PURE__ */ oneOf('tanh', 'none'),
 }
+
+/** Those without a default. */
+const REQUIRED = ['vocabSize', 'contextLength', 'embDim', 'nHeads', 'nLayers']
 
 export const isConfigName = (name: string): boolean => Object.hasOwn(CHECKS, name)
 
@@ -78,6 +75,8 @@ export function checkConfig<C extends object>(config: C, ...names: (keyof C & st
     if (isConfigName(name)) continue
     throw fail('VALUE', 'config', `have names among ${Object.keys(CHECKS).join(', ')}`, describe(name))
   }
-  for (const name of names) CHECKS[name](name, given[name])
+  for (const name of names) {
+    if (given[name] !== undefined || REQUIRED.includes(name)) CHECKS[name](name, given[name])
+  }
   return config
 }

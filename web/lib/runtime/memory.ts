@@ -164,7 +164,7 @@ export class Memory {
     const missing = size - (last && last.offset + last.size === end ? last.size : 0)
     const pages = Math.ceil(missing / PAGE)
     const room = Math.floor((this.#limit - end) / PAGE)
-    const fail = (cause: unknown) =>
+    const outOfMemory = (cause: unknown) =>
       new GptLayersError(
         'MEMORY',
         `needs ${size} bytes, and the heap of ${end} bytes may not grow beyond ${this.#limit}: ` +
@@ -172,12 +172,12 @@ export class Memory {
           'a larger maxMemory',
         { cause },
       )
-    if (pages > room) throw fail(undefined)
+    if (pages > room) throw outOfMemory(undefined)
     const wanted = Math.min(Math.max(pages, GROWTH / PAGE), room)
     try {
       memory.grow(wanted)
     } catch (cause) {
-      throw fail(cause)
+      throw outOfMemory(cause)
     }
     return { offset: end, size: wanted * PAGE }
   }
