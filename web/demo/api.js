@@ -25,31 +25,12 @@ const OPERATIONS = 'Functions of a tensor'
 
 /** Other headings, with what is below each; a class is where its base is. All else is below `The package`. */
 const CATEGORIES = {
-  Tensors: [
-    ...[
-      'Tensor',
-      'allclose',
-      'arange',
-      'cat',
-      'equal',
-      'eye',
-      'full',
-      'manualSeed',
-      'ones',
-      'onesLike',
-      'rand',
-      'randn',
-      'stack',
-    ],
-    ...['tensor', 'where', 'zeros', 'zerosLike'],
-  ],
-  Layers: [
-    // Affine and Norm are not exported: bases of Linear and of LayerNorm.
-    ...['Module', 'Affine', 'Norm', 'dropout', 'embedding', 'init', 'layerNorm', 'linear', 'rmsNorm'],
-    'scaledDotProductAttention',
-  ],
-  Training: ['Optimizer', 'clipGradNorm', 'crossEntropy', 'mse', 'noGrad', 'parameter', 'record'],
-  Files: ['loadSafetensors', 'loadTorch', 'saveSafetensors'],
+  Tensors: `Tensor allclose arange cat equal eye full manualSeed ones onesLike rand randn stack tensor where zeros
+    zerosLike`,
+  // Affine and Norm are not exported: bases of Linear and of LayerNorm.
+  Layers: 'Module Affine Norm dropout embedding init layerNorm linear rmsNorm scaledDotProductAttention',
+  Training: 'Optimizer clipGradNorm crossEntropy mse noGrad parameter record',
+  Files: 'loadSafetensors loadTorch saveSafetensors',
 }
 
 /**
@@ -68,11 +49,13 @@ function lineageOf({ name, extendedTypes }) {
 function categorize(project) {
   const tensor = project.children?.find(({ name }) => name === 'Tensor')
   const methods = tensor?.children?.map(({ name }) => name).filter((name) => name !== 'dispose')
-  const categories = { [OPERATIONS]: methods ?? [], ...CATEGORIES }
+  const categories = { [OPERATIONS]: methods?.join(' ') ?? '', ...CATEGORIES }
   for (const reflection of project.children ?? []) {
     const lineage = lineageOf(reflection)
     const [text = 'The package'] =
-      Object.entries(categories).find(([, names]) => names.some((name) => lineage.includes(name))) ?? []
+      Object.entries(categories).find(([, names]) =>
+        names.split(/\s+/).some((name) => lineage.includes(name)),
+      ) ?? []
     for (const documented of reflection.signatures ?? [reflection]) {
       documented.comment ??= new Comment()
       documented.comment.blockTags.push(new CommentTag('@category', [{ kind: 'text', text }]))

@@ -106,12 +106,9 @@ export class Notebook {
     const fragment = location.hash.slice(1)
     try {
       if (fragment.startsWith('code=')) this.#open(MINE, await unpack(fragment))
-      else {
-        const known = fragment === MINE || `../${fragment}.mjs` in files
-        this.open(known ? fragment : 'notebook')
-        if (fragment && !known)
-          this.note = { text: `There is no notebook “${fragment}”; this is the first one.` }
-      }
+      else if (!fragment || fragment === MINE || `../${fragment}.mjs` in files)
+        this.open(fragment || 'notebook')
+      else throw new Error(`There is no notebook “${fragment}”; this is the first one.`)
     } catch (error) {
       this.open('notebook')
       this.note = { text: (error as Error).message }
