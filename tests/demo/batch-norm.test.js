@@ -37,11 +37,15 @@ const numbers = async (/** @type {Page} */ page, /** @type {string} */ table) =>
     row.split(', ').map((one) => Number(one.replace('−', '-'))),
   )
 }
-/** Where a table's dots stand, and whether each is lit: [samples][5]. */
+/** Where a table's dots stand, and whether each and its number are lit: [samples][5]. */
 const dots = async (/** @type {Page} */ page, /** @type {string} */ table) => {
-  const all = await page.$$eval(`#batch-norm [data-norm=${table}] .dot`, (circles) =>
-    circles.map((one) => ({ at: Number(one.getAttribute('cx')), lit: one.matches('.lit') })),
-  )
+  const all = await page.$eval(`#batch-norm [data-norm=${table}]`, (one) => {
+    const numbers = [...one.querySelectorAll('.number')]
+    return [...one.querySelectorAll('.dot')].map((dot, i) => ({
+      at: Number(dot.getAttribute('cx')),
+      lit: dot.matches('.lit') && numbers[i].matches('.lit'),
+    }))
+  })
   return Array.from({ length: all.length / 5 }, (_, r) => all.slice(5 * r, 5 * r + 5))
 }
 const dot = (/** @type {number} */ sample, /** @type {number} */ feature) =>
@@ -303,5 +307,6 @@ test('on a phone a swipe that begins on a dot scrolls the page and changes nothi
   assert.equal(await page.evaluate('changes.count'), 0)
   await dragByFinger(page, dot, 20)
   assert.notEqual(await values(), before)
+  await waitInPage(page, () => /show=figure.*batch-norm\.edits=/.test(location.search))
   await page.close()
 })

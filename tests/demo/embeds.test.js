@@ -103,6 +103,7 @@ test('the presenting mode shows one figure at a time, as large as the window: ke
       const { shown, tall, wide } = await page.evaluate(slide)
       return shown === id && tall <= 1 && (filled(tall) || filled(wide))
     }, `the slide of ${id} does not fill the window`)
+    await page.evaluate(drawn)
     const { sentence, show, size, gaps, crossed } = await page.evaluate(slide)
     assert.deepEqual([show, size], ['figure', 'large'])
     assert.ok(Math.max(...gaps) < 60, `${id}: ${gaps}`)
@@ -128,6 +129,9 @@ test('the presenting mode shows one figure at a time, as large as the window: ke
   await waitInPage(page, () => document.documentElement.dataset.presenting === undefined)
   const { show, size } = await page.evaluate(slide)
   assert.deepEqual([show, size], [undefined, undefined])
+  // The page is where the last slide was.
+  const top = () => page.$eval(`#${ids[ids.length - 4]}`, (section) => section.getBoundingClientRect().top)
+  await eventually(async () => Math.abs((await top()) - 72) < 40, 'the page is elsewhere')
   assert.deepEqual(complaints, [])
   await page.close()
 })

@@ -97,5 +97,8 @@ test('the answers are hidden until they are asked for, and the sheet in print ha
   await page.emulateMediaType('print')
   assert.deepEqual((await seen()).filter(Boolean).length, TASKS.length)
   assert.deepEqual(await others(), [])
+  // The next print has the whole page.
+  await page.evaluate(() => dispatchEvent(new Event('afterprint')))
+  assert.ok((await others()).includes('What to remember'))
   await page.close()
 })

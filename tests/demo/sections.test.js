@@ -216,6 +216,9 @@ async function assertGuesses(page, id) {
         await new Promise((resolve) => setTimeout(resolve))
         taken.push({
           option: button.textContent,
+          pressed: [...one.querySelectorAll('[aria-pressed="true"]')]
+            .map(({ textContent }) => textContent)
+            .join(),
           marked: [...one.querySelectorAll('.right')].map(({ textContent }) => textContent).join(),
           answer: one.querySelector('.answer')?.textContent?.trim(),
         })
@@ -223,8 +226,10 @@ async function assertGuesses(page, id) {
       return taken
     })
     assert.equal(taken.filter(({ option, marked }) => option === marked).length, 1, JSON.stringify(taken))
-    for (const { option, marked, answer } of taken)
+    for (const { option, pressed, marked, answer } of taken) {
+      assert.equal(pressed, option)
       assert.ok(answer?.startsWith(`${option === marked ? 'Yes' : 'Not quite'}: ${marked}. `), answer)
+    }
   }
 }
 

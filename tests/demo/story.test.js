@@ -194,7 +194,13 @@ const inAddress = (/** @type {Page} */ page, /** @type {string} */ part) =>
 /** The norms whose switches are off, from 1. @param {Page} page */
 const switchedOff = (page) =>
   page.$$eval('#story svg [role=switch]', (all) =>
-    all.flatMap((one, i) => (one.ariaChecked === 'true' ? [] : [i + 1])),
+    all.flatMap((one, i) => {
+      const isOn = one.ariaChecked === 'true'
+      const outline = /** @type {Element} */ (one.querySelector('rect:not(.target)'))
+      const looksOn = getComputedStyle(outline).strokeDasharray === 'none'
+      if (looksOn !== isOn) throw new Error(`norm ${i + 1} does not look as it is`)
+      return isOn ? [] : [i + 1]
+    }),
   )
 const ALL_NORMS = '#story .controls [role=switch]'
 
@@ -269,6 +275,19 @@ describe('inside a GPT', { concurrency: 2 }, () => {
             (one) => one.getAttribute('d')?.split('L').length,
           )
           assert.equal(points, 2 * NORMS)
+          await page.mouse.move(0, 0)
+          const hint = /^Point at a number\. .*squeezed: (\d+) stands half as far out as (\d+)\./
+          await waitInPage(page, `${hint}.test(document.querySelector('#story .figure > .note').innerText)`)
+          const [closer, end] = hint.exec(await text(page, '#story .figure > .note'))?.slice(1) ?? []
+          const [zero, half, whole] = await page.$$eval(
+            '#story .tick',
+            (all, named) =>
+              named.map((name) =>
+                Number(all.find(({ textContent }) => textContent === name)?.getAttribute('x')),
+              ),
+            ['0', closer, end],
+          )
+          near(whole - zero, 2 * (half - zero), 0.1)
           await page.close()
         }
       })

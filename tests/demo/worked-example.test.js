@@ -276,11 +276,13 @@ test('each step shows its numbers; Next stays where it is and keeps the focus, t
     assert.equal(await page.$(`${ROOT} table.n`), null)
     if (!phone) assert.deepEqual(await numbers(page, 'y'), written(OUTPUTS, 'mean'))
     const place = await placeOf(page, 'Next →')
+    const below = await placeOf(page, 'PyTorch code')
     await focus(page, `${ROOT} .next`)
     for (const title of ['2 of 5 Subtract', '3 of 5 The variance', '4 of 5 Divide', '5 of 5 Scale']) {
       await page.keyboard.press('Enter')
       assert.ok((await step(page)).startsWith(title))
       assert.deepEqual(await placeOf(page, 'Next →'), place)
+      if (!phone) assert.deepEqual(await placeOf(page, 'PyTorch code'), below)
       assert.ok(await page.$eval(`${ROOT} .next`, (button) => button === document.activeElement))
       const { bottom } = await page.$eval(`${ROOT} svg`, (svg) => svg.getBoundingClientRect().toJSON())
       assert.ok(bottom <= 740, `the figure ends at ${bottom}`)
