@@ -11,6 +11,7 @@ import {
   openAll,
   openMenu,
   press,
+  resize,
   test,
   useSite,
   waitInPage,
@@ -113,6 +114,8 @@ test('the presenting mode shows one figure at a time, as large as the window: ke
   assert.match((await page.evaluate(slide)).keys, /^← → step .* Esc ends\.$/)
   /** @type {KeyInput[]} */
   const forth = ['ArrowDown', 'PageDown', 'Space']
+  await fits(ids[0])
+  await resize(page, SLIDE.width, SLIDE.height)
   await fits(ids[0])
   for (const [i, id] of ids.slice(1).entries()) {
     await press(page, forth[i % 3])

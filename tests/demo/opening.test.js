@@ -193,8 +193,9 @@ test('the word “numbers” shows the notebook’s numbers; a dot that is point
   assert.match(await text(page, '#opening .digits'), /^1\.5469\d+$/)
   await hover(page, dot('sample 2, number 1'))
   assert.match(await text(page, '#opening .digits'), /^−0\.020/)
+  assert.ok(await page.$('#opening .grip'))
   await page.mouse.move(0, 0)
-  await waitInPage(page, `document.querySelector('#opening :is(.digits, .lit)') === null`)
+  await waitInPage(page, `document.querySelector('#opening :is(.digits, .lit, .grip)') === null`)
   await word(page, 'numbers')
   assert.equal(await numbers(page), ON)
   assert.equal(await stats(page), STATS.on)
@@ -398,6 +399,10 @@ test('a reader who wants no motion has none, and the whole story', async () => {
     page,
     `/^.{250,}[.!?]$/.test(document.querySelector('#opening .story p').textContent.trim())`,
   )
+  const [box, words] = await page.$$eval('#opening :is(.run, .run p)', (all) =>
+    all.map((one) => one.getBoundingClientRect().top),
+  )
+  assert.equal(words, box, 'the text begins at its beginning')
   await click(page, SWITCH)
   await page.evaluate(drawn)
   const shown = /** @type {Shown} */ (await page.evaluate('shown'))

@@ -51,6 +51,8 @@ test('invalid values in the address are named, and the valid ones take effect', 
     'The address has x11=1, poem.x=2, example.edits=x11:abc, example.first=1,2, example.seed=-1, ' +
       'which means nothing here and was left out.',
   )
+  await click(page, '.notice button')
+  assert.equal(await text(page, '.notice'), '')
   assert.match(await text(page, '#worked-example .title'), /^4 of 5/)
   await page.close()
 })

@@ -477,6 +477,16 @@ describe('every section', { concurrency: 2 }, () => {
           const sizes = (await sizesOf(page)).map(([size]) => Number(size))
           assert.deepEqual(sizes, [13, 14, 17, 24, 40])
         }
+        // Other choices are words or sliders.
+        const boxes = await page.$$eval('.figure', (all) =>
+          all.map(
+            (figure) =>
+              [...figure.querySelectorAll('button:not([role])')].filter(
+                (one) => parseFloat(getComputedStyle(one).borderTopWidth) > 0,
+              ).length,
+          ),
+        )
+        assert.ok(Math.max(...boxes) <= 2, `boxed buttons of the figures: ${boxes}`)
         await assertFits(page, SLIDE, 'before the guesses')
         await page.$$eval('.guess button', (all) => all.forEach((button) => button.click()))
         await assertFits(page, SLIDE, 'after the guesses')

@@ -333,8 +333,10 @@ describe('inside a GPT', { concurrency: 2 }, () => {
 
       test('the guess switches all norms off', async () => {
         const { page } = await moving('', { width: 1280, height: 720 })
+        await press(page, 'Pause')
         await press(page, 'as wide')
         await inAddress(page, 'story.off=all')
+        await press(page, 'Pause') // it writes again
         assert.match(await text(page, '#story .answer'), /^Not quite: much wider\. /)
         assert.deepEqual(await switchedOff(page), ALL)
         await page.close()

@@ -58,7 +58,7 @@ const STYLE = `
   .words { font-size: 22px; fill: ${COLORS.text} }
   .label { font-size: 16px; fill: ${COLORS.text} }
   .stat { font-size: 16px }
-  .tick { text-anchor: middle }
+  .tick { font-size: 16px; text-anchor: middle }
   .axis, .base { stroke: ${COLORS.line} }
   .axis { stroke-opacity: 0.55 }
   .ghost { fill: none; stroke: ${COLORS.edge}; stroke-opacity: 0.6 }
