@@ -2,7 +2,6 @@
 // printed is the address.
 //   node web/demo/serve.js [--port N] [--watch]
 
-import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { createServer, preview } from 'vite'
@@ -41,18 +40,10 @@ const notebook = {
     )
   },
 }
-const live = { root, server: { host, port }, plugins: [notebook], logLevel: 'warn' }
+// Opens the page on a desktop. Elsewhere the printed address remains.
+const open = Boolean(process.platform === 'darwin' || process.env.DISPLAY || process.env.WAYLAND_DISPLAY)
+const live = { root, server: { host, port, open }, plugins: [notebook], logLevel: 'warn' }
 const server = options.watch
   ? await createServer(live).then((created) => created.listen())
-  : await preview({ root, preview: { host, port }, logLevel: 'warn' })
-const address = server.httpServer?.address()
-const url = `http://${host}:${typeof address === 'object' && address ? address.port : port}/`
-
-// Opens the page on a desktop. Without a desktop, or without the command, the printed address remains.
-const opener = process.platform === 'darwin' ? 'open' : 'xdg-open'
-if (process.platform === 'darwin' || process.env.DISPLAY || process.env.WAYLAND_DISPLAY) {
-  spawn(opener, [url], { stdio: 'ignore', detached: true })
-    .on('error', () => {})
-    .unref()
-}
-console.log(url)
+  : await preview({ root, preview: { host, port, open }, logLevel: 'warn' })
+console.log(server.resolvedUrls?.local[0])
