@@ -591,6 +591,7 @@ def tensor_cases(files):
         "kinds": kinds,
         "shapes": [torch.tensor(1.5), torch.zeros(3, 0), torch.ones(1, 1, 2)],
         "views": (values.t(), values[1:, ::2], values[1], torch.tensor(2.0).expand(2, 3)),
+        "views of int8": [torch.arange(-128, 127, 43, dtype=torch.int8).reshape(2, 3).t()[1:]],
         "parameter": nn.Parameter(values),
         "größe": torch.ones(1),
         "size": torch.Size([2, 3]),
