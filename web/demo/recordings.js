@@ -4,6 +4,7 @@
 //   recording:way     the rows of its last word on their way through the GPT
 
 import { readFileSync } from 'node:fs'
+import { uneval } from 'devalue'
 
 const stories = new URL('../examples/stories/', import.meta.url)
 const DIGITS = 3
@@ -11,16 +12,11 @@ const WORDS = 40 // of the story, after the prompt
 
 const round = (/** @type {number} */ value) => Number(value.toPrecision(DIGITS))
 
-/** A Report as JavaScript: its arrays of float32 have NaN, and would be objects in JSON. @param {object} report */
-function sourceOf(report) {
-  /** @type {(key: string, value: unknown) => unknown} */
-  const plain = (_, value) => (value instanceof Float32Array ? { float32: Array.from(value, round) } : value)
-  const json = JSON.stringify(report, plain)
-  return json.replace(
-    /\{"float32":(\[[^\]]*\])\}/g,
-    (_, list) => `new Float32Array(${list.replaceAll('null', 'NaN')})`,
-  )
-}
+/** A Report as JavaScript. @param {object} report */
+const sourceOf = (report) =>
+  uneval(report, (value) => {
+    if (value instanceof Float32Array) return `new Float32Array([${Array.from(value, round)}])`
+  })
 
 /** @returns {Promise<Record<string, string>>} the value of each recording, as JavaScript; the package is loaded */
 export async function record() {
