@@ -1,8 +1,9 @@
-"""Opens a file that the package wrote in PyTorch: python3 tests/golden/back.py FILE.safetensors book|gpt2
+"""Opens files that the package wrote in PyTorch: python3 tests/golden/back.py [FILE.safetensors book|gpt2] ...
 
 The names must be those of the book's GPTModel, or of Hugging Face's GPT-2 with `transformer.`, and no others:
 load_state_dict is strict. The sizes come from the shapes, the number of heads from the metadata. Prints the
-logits of pretrained_models.IDS as JSON; on an error, exit code 1 and what PyTorch says.
+logits of pretrained_models.IDS as JSON, a line for each file; on an error, exit code 1, the file, and what
+PyTorch says.
 """
 
 import json
@@ -53,7 +54,8 @@ def main(path, names):
 
 
 if __name__ == "__main__":
-    try:
-        main(*sys.argv[1:])
-    except Exception as error:
-        sys.exit(f"{type(error).__name__}: {error}")
+    for path, names in zip(sys.argv[1::2], sys.argv[2::2]):
+        try:
+            main(path, names)
+        except Exception as error:
+            sys.exit(f"{path}: {type(error).__name__}: {error}")

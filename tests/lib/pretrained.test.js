@@ -241,18 +241,24 @@ const hasTorch = () =>
 test('what saveSafetensors writes opens in the book’s and Hugging Face’s PyTorch code', async (t) => {
   if (!hasTorch()) return t.skip('no PyTorch here')
   const config = { vocabSize: 19, contextLength: 7, embDim: 12, nHeads: 3, nLayers: 2 }
-  for (const names of /** @type {const} */ (['book', 'gpt2'])) {
-    for (const [i, more] of [{}, { tieWeights: true }, { qkvBias: false }].entries()) {
+  const written = /** @type {const} */ (['book', 'gpt2']).flatMap((names) =>
+    [{}, { tieWeights: true }, { qkvBias: false }].map((more, i) => {
       const model = shake(gpt, new gpt.GPTModel({ ...config, ...more })).eval()
       const path = join(folder, `${names}-${i}.safetensors`)
       writeFileSync(path, untyped(gpt).saveSafetensors(model, { names }))
-      const back = fileURLToPath(new URL('../golden/back.py', import.meta.url))
-      const { status, stdout, stderr } = spawnSync(PYTHON, [back, path, names], { encoding: 'utf8' })
-      assert.equal(status, 0, stderr)
-      const { shape, logits } = JSON.parse(stdout)
-      const packed = { shape, f64: Buffer.from(Float64Array.from(logits).buffer).toString('base64') }
-      assertLogits(model, packed, `${names}, ${JSON.stringify(more)}`)
-      model.dispose()
-    }
+      return { model, path, names, what: `${names}, ${JSON.stringify(more)}` }
+    }),
+  )
+  const back = fileURLToPath(new URL('../golden/back.py', import.meta.url))
+  const args = written.flatMap(({ path, names }) => [path, names])
+  const { status, stdout, stderr } = spawnSync(PYTHON, [back, ...args], { encoding: 'utf8' })
+  assert.equal(status, 0, stderr)
+  const read = stdout.trim().split('\n')
+  assert.equal(read.length, written.length)
+  for (const [i, { model, what }] of written.entries()) {
+    const { shape, logits } = JSON.parse(read[i])
+    const packed = { shape, f64: Buffer.from(Float64Array.from(logits).buffer).toString('base64') }
+    assertLogits(model, packed, what)
+    model.dispose()
   }
 })

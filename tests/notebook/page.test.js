@@ -131,20 +131,21 @@ test('names of a cell exist in the next, may be declared again, and the last val
 })
 
 test('Stop lets a cell stop where it awaits: its variables are kept, and it goes on when it runs again', async () => {
-  const { page } = await openAt(
-    linkOf(fileOf('let n = 0', 'for (const first = n; n < first + 1e4; n++) await plot([n, 1])', 'n')),
-  )
+  const cells = ['let n = 0, end = 1e9', 'for (; n < end; n++) await plot([n, 1])', 'end = n + 50', 'n']
+  const { page } = await openAt(linkOf(fileOf(...cells)))
   await press(page, 'Run this notebook')
   await waitInPage(page, () => document.querySelector('figure') !== null)
   await press(page, 'Stop')
   await get(page, '.notice ::-p-text(Stopped. The cells’ variables are as they were.)')
   assert.equal((await settle(page))[2].text, '', 'what follows does not run')
-  const count = async () => (await press(page, 'Run cell 3'), Number((await settle(page))[2].text))
-  const before = await count()
-  assert.ok(before > 0 && before < 1e4, String(before))
-  await press(page, 'Run cell 2')
-  await settle(page)
-  assert.equal(await count(), before + 1e4)
+  await press(page, 'Run cell 3')
+  const end = Number((await settle(page))[2].text)
+  assert.ok(end > 50, String(end))
+  for (const cell of [2, 4]) {
+    await press(page, `Run cell ${cell}`)
+    await settle(page)
+  }
+  assert.equal((await page.evaluate(look))[3].text, String(end))
   await page.close()
 })
 
@@ -159,10 +160,10 @@ test('Stop ends an endless loop: the variables are gone, and Run all starts afre
   await page.close()
 })
 
-test('ten million prints: a thousand are shown, and how many are not', async () => {
-  const { page } = await runCells('for (let i = 0; i < 1e7; i++) console.log(i)')
+test('a million prints: a thousand are shown, and how many are not', async () => {
+  const { page } = await runCells('for (let i = 0; i < 1e6; i++) console.log(i)')
   const said = await page.$eval('.output', (one) => one.textContent)
-  assert.match(said, /998\s*999\s*9,999,000 more prints are not shown\./)
+  assert.match(said, /998\s*999\s*999,000 more prints are not shown\./)
   await page.close()
 })
 
