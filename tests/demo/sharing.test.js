@@ -330,5 +330,8 @@ test('what the page needs to start is at most 80.5 kB gzipped, without fonts, an
     [],
   )
   assert.ok(sizes.length >= 4 && total <= FIRST_LOAD, `${sizes.length} files, ${total} bytes`)
+  const early = await page.$$eval('link[rel="preload"]', (links) => links.map(({ href }) => href))
+  assert.match(early.join(), /woff2,.*wasm$/)
+  for (const url of early) assert.equal(urls.filter((one) => one === url).length, 1, url)
   await context.close()
 })

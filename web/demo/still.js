@@ -110,12 +110,16 @@ let textPage = ''
 /** The page's constants. @type {import('vite').UserConfig['define']} */
 let constants
 
-/** The text face arrives with the first paint. @param {string} font its file */
-const preload = (font) => ({
-  tag: 'link',
-  attrs: { rel: 'preload', as: 'font', type: 'font/woff2', href: `./${font}`, crossorigin: true },
-  injectTo: 'head-prepend',
-})
+/** The text face arrives with the first paint, and the kernels beside the script that asks for them. */
+const PRELOADED = { font: /source-serif-4-latin-400-normal/, fetch: /\/page-[^/]*\.wasm$/ }
+
+/** @param {string[]} files that were built */
+const preloads = (files) =>
+  Object.entries(PRELOADED).map(([as, name]) => ({
+    tag: 'link',
+    attrs: { rel: 'preload', as, href: `./${files.find((file) => name.test(file))}`, crossorigin: true },
+    injectTo: 'head-prepend',
+  }))
 
 const TO_TEXT = {
   tag: 'noscript',
@@ -152,9 +156,7 @@ export const still = {
       const fill = (/** @type {string} */ sections) =>
         nameSite(page).replace('<div id="app">', () => `<div id="app">${sections}`)
       textPage = fill(text)
-      const filled = fill(html)
-      const font = Object.keys(bundle ?? {}).find((name) => /source-serif-4-latin-400-normal/.test(name))
-      return { html: filled, tags: [...tags(), TO_TEXT, ...(font ? [preload(font)] : [])] }
+      return { html: fill(html), tags: [...tags(), TO_TEXT, ...preloads(Object.keys(bundle ?? {}))] }
     },
   },
   generateBundle: {
