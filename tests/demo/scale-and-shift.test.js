@@ -90,7 +90,8 @@ testInNode(
     assert.equal(Math.max(...all), all[8 * 80 + FEATURE])
     near(Math.max(...all), LEARNED, 0.005)
     const [name] = tokenizer.encode(' Ines')
-    const likeliest = (/** @type {number[]} */ words) => tokenizer.decode([words.indexOf(Math.max(...words))])
+    const likeliest = (/** @type {number[]} */ words) =>
+      tokenizer.texts([words.indexOf(Math.max(...words))])[0]
     const learned = nextWord(model, ids).words
     const changed = nextWord(model, ids, 1).words
     assert.deepEqual([likeliest(learned), likeliest(changed)], [' Ines', ' Her'])
@@ -134,7 +135,7 @@ testInNode(
     const { model, tokenizer, ids } = await loadModel()
     for (let percent = 100 * SCALES.min; percent <= 100 * SCALES.max; percent += 4) {
       const { words } = nextWord(model, ids, percent / 100)
-      const likeliest = tokenizer.decode([words.indexOf(Math.max(...words))]).trim()
+      const likeliest = tokenizer.texts([words.indexOf(Math.max(...words))])[0].trim()
       assert.equal(likeliest, percent > 128 ? 'Ines' : 'Her', `γ = ${percent / 100}`)
     }
   },

@@ -52,7 +52,7 @@ function engineOf(changes) {
   })
   return engine
 }
-const textOf = (/** @type {Engine['with']} */ { ids }) => tokenizer.decode(ids.slice(1)).trim()
+const textOf = (/** @type {Engine['with']} */ { ids }) => tokenizer.texts(ids.slice(1)).join('').trim()
 /** @param {Engine['with']} run @param {'before' | 'after'} side @returns the σ at each norm */
 const sigmas = ({ step }, side) => ALL.map((_, i) => (step ? deviationsOf(step, i)[side] : NaN))
 

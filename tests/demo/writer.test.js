@@ -75,7 +75,6 @@ for (const { seed, replacement, off, ids, stats } of golden('page_writer')) {
     const small = shake(gpt, new gpt.GPTModel(config)).eval()
     const words = {
       encode: () => ids.slice(1),
-      decode: String,
       texts: () => [],
       start: ids[0],
       stop: -1,

@@ -3,7 +3,6 @@
 export interface Tokenizer {
   /** Throws an Error whose message says which word is unknown. */
   encode: (text: string) => number[]
-  decode: (ids: readonly number[]) => string
   /** The text of each token; joined they are the whole text. */
   texts: (ids: readonly number[]) => string[]
   /** The token before every text. */
@@ -32,7 +31,6 @@ export function tokenizerOf(words: readonly string[]): Tokenizer {
           .replace(/\s+/g, ' ')
           .match(/ ?"?\w+|[^\w ]+/g) ?? []
       ).map(idOf),
-    decode: (tokens) => tokens.map((id) => words[id]).join(''),
     texts: (tokens) => tokens.map((id) => words[id]),
   }
 }

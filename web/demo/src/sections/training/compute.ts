@@ -19,7 +19,6 @@ export const ALPHABET = 'abcdef'
 export const LETTERS = 6 // of a row to sort
 /** The row that both networks sort for the reader. */
 export const QUESTION = 'ebfabc'
-export const ANSWER = 'abbcef'
 
 const BATCH = 16 // rows per step
 const SEED = 2
