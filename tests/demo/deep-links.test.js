@@ -66,11 +66,12 @@ describe('deep links', { concurrency: 2 }, () => {
       })
 
       test('a link to a section lands there and stays, on a desktop and on a phone', async () => {
-        for (const id of all ? ids : [ids[1], ids[5], ids[ids.length - 1]])
-          for (const [width, height] of [
-            [1440, 900],
-            [360, 740],
-          ]) {
+        for (const [i, id] of ids.entries())
+          for (const [width, height, tried] of /** @type {[number, number, number[]][]} */ ([
+            [1440, 900, [1, ids.length - 1]],
+            [360, 740, [5]],
+          ])) {
+            if (!all && !tried.includes(i)) continue
             const { page } = await open(browser, `${url}#${id}`, { width, height, features })
             await landed(page, id)
             const below = await page.evaluate((id) => {
