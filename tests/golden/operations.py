@@ -320,6 +320,8 @@ def products():
     rows = torch.tensor([*([1.0, 2, s, 4, 5] for s in (NAN, INF, -INF, 3)), [0] * 5])
     for name in ("layerNorm", "rmsNorm"):
         yield name, rows, {"shape": [5]}
+    yield "linear", rows, drawn([3, 5])
+    yield "embedding", rows, {"args": ([4, 0, 1, 2],)}
     for indices, weight in (([0, 2, 2], [3, 5]), ([[1], [0]], [2, 1]), ([], [3, 5]), (1, [2, 17])):
         yield "embedding", weight, {"args": (indices,)}
     same = [2, 3, 5, 8]
