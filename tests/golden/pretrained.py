@@ -447,7 +447,7 @@ def named_files(files):
     state, other = (bias_free(to_linear(draw(seed, 1, tied=True))) for seed in (15, 16))
     expected = logits(gpt2(1, conv=False, bias=False), state)
     config = {"n_head": HEADS, "learning_rate": 6e-4, "block_size": CONTEXT, "batch_size": 64}
-    value = {"ema": {"module": state_dict(other)}, "model": state_dict(state), "config": config}
+    value = {"ema": {"module": state_dict(other)}, "module": state_dict(state), "config": config}
     files.add("beside", "the model beside an average, its heads in config", "ema.pt", save(value), None, expected)
     value = {"checkpoint": {"average": state_dict(other), "state_dict": state_dict(state)}}
     files.add("beside", "a state_dict beside another", "state_dict.pt", save(value), config, expected)
@@ -873,6 +873,9 @@ def refused():
     add("without the directory", whole[: whole.index(b"PK\1\2")], "bytes, which are not all of it")
     add("without the directory's end", whole[: whole.index(b"PK\6\6")], "bytes, which are not all of it")
     add("other bytes for the directory's end", whole.replace(b"PK\6\6", b"PK\7\7"), "without its directory")
+    bad = bytearray(whole)
+    bad[bad.index(b"PK\7\x08") + 8] ^= 1
+    add("a descriptor of two lengths", bytes(bad), "that does not end after")
     boolean = pickled(("a", tensor(kind="BoolStorage")))
     for value in (2, 255):
         bad = archive(boolean, {"0": bytes([0, 1, value])})

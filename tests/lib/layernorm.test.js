@@ -50,6 +50,7 @@ test('layer norm over several axes tells its shape, and an array of one size is 
   assert.equal(norm.embDim, 6)
   assert.deepEqual(norm.normalizedShape, [2, 3])
   assert.equal(String(new gpt.LayerNorm([5])), String(new gpt.LayerNorm(5)))
+  assert.equal(String(new gpt.LayerNorm(5, { eps: 1e-4 })), 'LayerNorm(5, eps=0.0001)')
   const bare = new gpt.LayerNorm([2, 3], { elementwiseAffine: false })
   assert.deepEqual([bare.scale, bare.shift], [null, null])
   assert.equal(String(bare), 'LayerNorm((2, 3), eps=1e-05, elementwise_affine=False)')

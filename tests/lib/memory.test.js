@@ -5,7 +5,7 @@ import { beforeEach, test } from 'node:test'
 import { setImmediate as nextTask } from 'node:timers/promises'
 import { Memory } from '../../build/lib/runtime/memory.js'
 import { begin, run, SCRATCH } from '../../build/lib/runtime/runtime.js'
-import { assertRefuses, heapSize, loadForTest, untyped, usedMemory } from './support.js'
+import { assertRefuses, collectGarbage, heapSize, loadForTest, untyped, usedMemory } from './support.js'
 
 /** @type {Gpt} */
 let gpt
@@ -111,6 +111,14 @@ test('the state of an optimizer that nobody holds is freed, too', async () => {
 
 test('what a scope returns is freed when nobody holds it, and what is disposed by then is freed once', async () => {
   gpt = await loadForTest({ maxMemory: 4 })
+  gpt.scope(() => gpt.zeros([1000]).dispose())
+  const inItsPlace = gpt.full([1000], 7)
+  for (let i = 0; i < 9; i++) {
+    collectGarbage()
+    await nextTask() // finalizers run
+  }
+  gpt.ones([1000])
+  assert.equal(inItsPlace.data[0], 7)
   for (let i = 0; i < 3000; i++) {
     gpt.scope(() => {
       const disposed = gpt.zeros([1000]) // 4 kB: the heap holds 1,000 of them

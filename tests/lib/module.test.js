@@ -230,6 +230,9 @@ test('an option of a layer of one’s own passes the Attention beside it', () =>
     'VALUE',
     /^GPTModel.forward: context should have .*"mine"$/,
   )
+  const stop = model.onForward(() => {})
+  assertRefuses(() => model.forward([1, 2], { mine: 1 }), 'VALUE', /"mine"$/)
+  stop()
   const own = new Own(config).eval()
   own.loadStateDict(model.trfBlocks[1].stateDict())
   model.trfBlocks[1] = own
@@ -501,11 +504,11 @@ test('a scope frees the layers of one’s own that it made and does not return, 
   assert.equal(usedMemory(gpt), before)
   const outer = gpt.scope(() => [new Outer()])[0]
   gpt.scope(() => void outer.forward(x))
-  assert.deepEqual(outer.forward(x).toArray(), x.toArray())
   assert.deepEqual(
     [outer.inner, outer.last].map((layer) => layer?.weight.disposed),
     [false, false],
   )
+  assert.deepEqual(outer.forward(x).toArray(), x.toArray())
 })
 
 test('modules, children, parameters and buffers come in PyTorch’s order, each once, under its first name', () => {

@@ -198,8 +198,8 @@ test('an infinite or NaN gradient makes them NaN, as in PyTorch, or an error tha
     assert.equal(clip(false), value)
     assert.deepEqual(gradientOf(x).toArray(), [value === Infinity ? 0 : NaN, NaN])
     const optimizer = new gpt.AdamW([x])
-    for (let step = 0; step < 2; step++) optimizer.step() // a state of NaN is no error
-    assert.ok(Number.isNaN(x.data[1]))
+    optimizer.step()
+    optimizer.loadStateDict(optimizer.stateDict()) // a state of NaN is no error
   }
 })
 
