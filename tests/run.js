@@ -35,6 +35,12 @@ const LONGEST = [
   ...HALVES,
   'tests/demo/sections.test.js',
   'tests/notebook/page.test.js',
+  'tests/fuzz/kernels.test.js',
+  'tests/demo/training.test.js',
+  'tests/lib/threads.test.js',
+  'tests/examples.test.js',
+  'tests/run.test.js',
+  'tests/notebook/notebooks.test.js',
   'tests/lib/builds.test.js',
   ...['sharing', 'opening', 'page', 'worked-example', 'deep-links', 'story'].map(
     (name) => `tests/demo/${name}.test.js`,
