@@ -115,8 +115,10 @@ test('the presenting mode shows one figure at a time, as large as the window: ke
   /** @type {KeyInput[]} */
   const forth = ['ArrowDown', 'PageDown', 'Space']
   await fits(ids[0])
-  await resize(page, SLIDE.width, SLIDE.height)
-  await fits(ids[0])
+  for (const { width, height } of [SLIDE, HALL]) {
+    await resize(page, width, height)
+    await fits(ids[0])
+  }
   for (const [i, id] of ids.slice(1).entries()) {
     await press(page, forth[i % 3])
     await fits(id)
