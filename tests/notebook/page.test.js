@@ -177,6 +177,11 @@ test('an error is underlined in its line, and so is what a listener or a timer t
   const { page, cells } = await runCells(LOAD, throwing, '// first\nlayer.forward(gpt.ones([2]))')
   assert.equal(cells[2].error, 'Error: from the listener\nin cell 2, line 3')
   assert.equal(await text(page, '.cm-lintRange-error'), "throw new Error('from the listener')")
+  assert.deepEqual(await page.$$eval('.cell', (all) => all.map((one) => one.matches('.failed'))), [
+    false,
+    false,
+    true,
+  ])
   await page.close()
 
   const later = await runCells(
@@ -284,6 +289,7 @@ test('what is downloaded runs in Node, opens again, and is kept', async () => {
   await press(page, '+ Text')
   await page.keyboard.type('A *new* cell')
   await page.keyboard.press('Escape')
+  await get(page, '.text em ::-p-text(new)')
   const bytes = await site.saved('mine.mjs', () => press(page, 'Download'))
   assert.ok(String(bytes).startsWith(HEADER))
   const path = join(site.folder, 'mine.mjs')
@@ -336,6 +342,17 @@ test('a worker whose process has ended, as Chrome ends it without memory, is mis
   await get(page, '.notice ::-p-text(The cells’ worker is gone: it has ended, perhaps for lack of memory.)')
   await press(page, 'Run all')
   assert.equal((await settle(page))[1].text, recorded.sources[1].prints)
+  // Before it prints, a cell has the room of what it will print.
+  const grown = await page.$$eval('.output:not(:has(figure))', (all) =>
+    all.map((one) => {
+      const { height } = one.getBoundingClientRect()
+      one.replaceChildren()
+      return Math.round(height - one.getBoundingClientRect().height)
+    }),
+  )
+  assert.deepEqual(grown, Array(grown.length).fill(0))
+  await page.select('select', 'attention')
+  assert.equal((await settle(page))[0].text, recorded.attention[0].prints)
   await page.close()
 })
 
@@ -347,6 +364,11 @@ test('a figure at the same place is updated, and a wrong one is refused in words
   assert.equal(cells[0].figures, 3)
   await eventually(async () => (await page.$$('path.without')).length === 1, 'of two curves one is dashed')
   assert.equal(await text(page, 'figcaption'), 'to 39')
+  const colors = await page.$$eval('td.value', (all) => all.map((one) => one.getAttribute('style') ?? ''))
+  assert.deepEqual(
+    colors.map((style) => /--(above|below)/.exec(style)?.[1]),
+    ['above', 'below'],
+  )
   assert.match(cells[1].text, /^plot: the first argument should be .* at most 100000 numbers$/)
   assert.match(cells[1].error, /^TypeError: heatmap: matrix should be rows of numbers/)
   await page.close()
@@ -361,8 +383,11 @@ test('cells are added, moved, deleted and brought back; all by keyboard', async 
       page,
       `section:nth-of-type(${place}) ::-p-xpath(.//button[normalize-space()="${name}" or @aria-label="${name}"])`,
     )
+    assert.equal(await page.$eval('.tools:focus-within', (one) => getComputedStyle(one).opacity), '1')
     await page.keyboard.press('Enter')
   }
+  const moves = await page.$$eval('[aria-label^="Move"]', (all) => all.map((one) => one.matches(':disabled')))
+  assert.deepEqual(moves, [true, false, false, true]) // up and down, of both
   await pressAt(1, '+ Code')
   await page.keyboard.type('3')
   assert.deepEqual(await codes(), ['1', '3', '2'])
@@ -415,6 +440,10 @@ for (const scheme of ['light', 'dark'])
       await press(page, 'Show PyTorch')
       assert.ok((await overflow(page)) <= 0)
       assert.deepEqual(await findings(page), [])
+      // On a desktop the bar stays at the top.
+      await page.evaluate(() => scrollTo(0, 400))
+      const top = await page.$eval('.bar', (bar) => bar.getBoundingClientRect().top)
+      assert.equal(top === 0, width === 1280)
       await page.close()
     })
 
