@@ -14,6 +14,15 @@ test('in noGrad the fused kernel gives the bits that the three layers give in tu
   assert.deepEqual([...gpt.noGrad(() => layer.forward(x)).data], [...stepwise.data])
 })
 
+test('each parameter alone is enough for backward to reach it', () => {
+  const layer = new gpt.FeedForward({ embDim: 3 }).requiresGrad(false)
+  for (const [name, parameter] of layer.namedParameters()) {
+    parameter.requiresGrad = true
+    assert.ok(layer.forward(gpt.ones([2, 3])).requiresGrad, name)
+    parameter.requiresGrad = false
+  }
+})
+
 test('1024 tokens in noGrad need 2 MiB besides weights, input and output', async () => {
   const own = await loadForTest()
   const layer = new own.FeedForward(GPT_CONFIG_124M)
@@ -24,7 +33,7 @@ test('1024 tokens in noGrad need 2 MiB besides weights, input and output', async
   assert.ok(heapSize(own) <= bytes, `${heapSize(own)} of ${bytes} bytes`)
 })
 
-test('a replaced layer counts in evaluation mode as in training mode', () => {
+test('a replaced layer counts in noGrad as outside it', () => {
   const x = gpt.randn([3, 6])
   class Doubled extends gpt.GELU {
     /** @override @param {Tensor} x */
@@ -46,17 +55,17 @@ test('a replaced layer counts in evaluation mode as in training mode', () => {
   ]
   for (const [index, layer] of replacements) {
     const ff = new gpt.FeedForward({ embDim: 6 })
-    const original = ff.eval().forward(x).toArray()
+    const original = ff.forward(x).toArray()
     untyped(ff.layers)[index] = layer
-    const trained = ff.train().forward(x).toArray()
-    assert.deepEqual(ff.eval().forward(x).toArray(), trained)
+    const trained = ff.forward(x).toArray()
+    assert.deepEqual(gpt.noGrad(() => ff.forward(x)).toArray(), trained)
     assert.notDeepEqual(trained, original)
   }
   const wider = new gpt.FeedForward({ embDim: 6 })
   wider.layers[0] = new gpt.Linear(6, 40)
   wider.layers[2] = new gpt.Linear(40, 6)
   const trained = wider.forward(x).toArray()
-  assert.deepEqual(wider.eval().forward(x).toArray(), trained)
+  assert.deepEqual(gpt.noGrad(() => wider.forward(x)).toArray(), trained)
   wider.layers[2] = new gpt.Linear(41, 6)
-  assertRefuses(() => wider.forward(x), 'SHAPE', /^Linear.forward: x should end in 41/)
+  assertRefuses(() => gpt.noGrad(() => wider.forward(x)), 'SHAPE', /^Linear.forward: x should end in 41/)
 })
