@@ -49,7 +49,7 @@ export const sections: readonly Section[] = [
   {
     id: 'story',
     title: 'Inside a GPT',
-    heights: [617, 1206],
+    heights: [617, 1240],
     load: () => import('./story/Story.svelte'),
   },
   {
