@@ -114,10 +114,13 @@ describe('deep links', { concurrency: 2 }, () => {
           const room = await heights(page)
           const { page: whole } = await open(browser, url, { width, height, features })
           // The switch goes off and on once by itself. While it is off, a section may be taller.
-          await eventually(async () => {
-            const tall = Object.entries(await heights(whole))
-            return tall.every(([id, height]) => Math.abs(room[id] - height) <= height / 10)
-          }, `the sections do not get the heights of sections/index.ts, ${width} wide: ${JSON.stringify(room)}`)
+          await eventually(
+            async () => {
+              const tall = Object.entries(await heights(whole))
+              return tall.every(([id, height]) => Math.abs(room[id] - height) <= height / 10)
+            },
+            `the sections do not get the heights of sections/index.ts, ${width} wide: ${JSON.stringify(room)}`,
+          )
           await whole.close()
         }
         // The section that a link names waits for no turn.
