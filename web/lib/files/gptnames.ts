@@ -91,8 +91,8 @@ export function theirNames(ours: string, others: 'gpt2' | 'book'): string[] {
 }
 
 /**
- * The name of an embedding in a file. All names there begin as it does, such as with `transformer.`. A tied file may
- * lack wte.
+ * The name of an embedding in a file. What stands before `wte`, such as `transformer.`, stands before all names of
+ * the GPT. A file with tied weights may lack wte, so wpe counts, too.
  */
 const EMBEDDING = /^((?:[^.]+\.){0,20})(?:wte|wpe|tok_emb)\.weight$/
 

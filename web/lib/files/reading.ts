@@ -68,7 +68,7 @@ export const rowsAtOnce = (cols: number, alignment: number): number =>
 export const rowsAndCols = (shape: readonly number[]): readonly number[] =>
   shape.length === 2 ? shape : [sizeOf(shape), 1]
 
-/** Reads the values of a tensor, which come next, some rows at a time. */
+/** Reads the values of the tensor that comes next in the file, some rows at a time. */
 export function* readRows(
   cursor: Cursor,
   { name, dtype, shape }: TensorInfo,
