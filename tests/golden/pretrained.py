@@ -681,6 +681,9 @@ def harmless():
     # A parameter with attributes, as PyTorch 2 writes it.
     parts = (tensor(), b"\x88", b"ccollections\nOrderedDict\n)R", b"}" + text("tag") + b"K\1s")
     by_hand("a parameter with attributes", call("torch._utils._rebuild_parameter_with_state", *parts), "b")
+    # As protocols 0 and 1 write them: 0 and 1 would be I0 and I1.
+    booleans = b"}I00\n" + tensor() + b"sI01\n" + tensor() + b"sI1\n" + tensor() + b"s"
+    by_hand("False, True and 1 of protocol 1", booleans, "b.false", "b.true", "b.1")
     for protocol in (1, 3, 4, 5):
         value = {"a": torch.zeros(3), **objects}
         add(f"all of it, protocol {protocol}", save(value, pickle_protocol=protocol))
@@ -792,6 +795,12 @@ def refused():
     raw("a memo that is not there", b"\x80\2h\5.", "memo")
     memos = b"".join(b"r" + struct.pack("<I", i << 20) for i in range(4096))
     raw("memos far apart", b"\x80\2}" + memos + b".", "memo")
+
+    # Pickles that are too long.
+    raw("a line of 1001 letters", b"\x80\2c" + b"x" * 1001 + b"\ny\n.", "a line of more than 1000 letters")
+    raw("a string of 64 MB", b"\x80\2X" + struct.pack("<I", 2**26), "a pickle of more than 67108864 bytes")
+    long = pickled(("a", tensor(numel=2**30 + 1, shape=(1,))))
+    raw("a storage of more than 4 GB", long, "be a file of at most 4 GB, got a longer one", "UNSUPPORTED")
 
     # Pickles that end early, or are not for this.
     raw("a pickle without its end", good[:-1], "end|STOP|truncated|opcode")
