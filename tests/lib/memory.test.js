@@ -253,56 +253,42 @@ test('a layer of which a part does not fit into memory leaves nothing behind', a
   assert.equal(usedMemory(gpt), used)
 })
 
-test('freed blocks are reused and merged, in any order of freeing', () => {
-  const memory = new Memory(new WebAssembly.Memory({ initial: 1, maximum: 1 }), 100, 65536)
-  let seed = 1
-  const random = (/** @type {number} */ n) => (seed = (seed * 48271) % 2147483647) % n
-  /** @type {{ offset: number, size: number }[]} */
-  const held = []
-  for (let i = 0; i < 20_000; i++) {
-    if (held.length > 20 || (held.length > 0 && random(2))) {
-      memory.free(held.splice(random(held.length), 1)[0].offset)
-    } else {
-      const size = random(2000)
-      const offset = memory.allocate(size)
-      assert.equal(offset % 16, 0)
-      assert.ok(offset >= 100 && offset + size <= 65536)
-      for (const other of held)
-        assert.ok(offset + size <= other.offset || offset >= other.offset + other.size)
-      held.push({ offset, size })
-    }
-  }
-  for (const { offset } of held) memory.free(offset)
-  assert.equal(memory.used, 0)
-  assert.equal(memory.allocate(65536 - 128), 128) // All is one block again, behind 16 bytes for numbers.
-})
-
-test('a block is the first that is large enough, also among hundreds of holes', () => {
-  const memory = new Memory(new WebAssembly.Memory({ initial: 32, maximum: 32 }), 0, 32 * 65536)
+test('a block is the first that is large enough, among hundreds of holes, and a retired one never is again', () => {
+  const memory = new Memory(new WebAssembly.Memory({ initial: 32, maximum: 32 }), 100, 32 * 65536)
   let seed = 1
   const random = (/** @type {number} */ n) => (seed = (seed * 48271) % 2147483647) % n
   const isFree = new Array(32 * 4096).fill(true) // by 16 bytes
-  isFree[0] = false // for numbers
-  /** @type {{ offset: number, size: number }[]} */
+  isFree.fill(false, 0, 8) // the 100 bytes before the heap, and 16 for numbers
+  /** @type {{ begin: number, end: number }[]} */
   const held = []
-  let holes = 0
-  for (let i = 0; i < 12_000; i++) {
-    if (i > 6000 && random(2)) {
-      const { offset, size } = held.splice(random(held.length), 1)[0]
-      memory.free(offset)
-      isFree.fill(true, offset / 16, offset / 16 + size)
+  let [used, holes] = [0, 0]
+  for (let i = 0; i < 18_000; i++) {
+    if (random(8) >= [8, 4, 1][Math.floor(i / 6000)]) {
+      const { begin, end } = held.splice(random(held.length), 1)[0]
+      if (random(9) === 0) memory.retire(16 * (begin + random(end - begin)))
+      else {
+        isFree.fill(true, begin, end)
+        used -= 16 * (end - begin)
+      }
+      memory.free(16 * begin)
       continue
     }
-    const size = 1 + random(4)
-    let expected = 0
-    for (let run = 0; run < size; expected++) run = isFree[expected] ? run + 1 : 0
-    expected -= size
-    assert.equal(memory.allocate(16 * size), 16 * expected)
-    isFree.fill(false, expected, expected + size)
-    held.push({ offset: 16 * expected, size })
+    const bytes = random(65)
+    const size = Math.max(1, Math.ceil(bytes / 16))
+    let end = 0
+    for (let run = 0; run < size; end++) run = isFree[end] ? run + 1 : 0
+    const begin = end - size
+    assert.equal(memory.allocate(bytes), 16 * begin)
+    isFree.fill(false, begin, end)
+    held.push({ begin, end })
+    used += 16 * size
+    assert.equal(memory.used, used)
     holes = Math.max(holes, i % 1000 ? 0 : isFree.filter((free, at) => free && !isFree[at - 1]).length)
   }
   assert.ok(holes > 300, `${holes} holes`)
+  const last = isFree.lastIndexOf(false)
+  for (let at = isFree.indexOf(true); at < last; at = isFree.indexOf(true, at + 1))
+    assert.equal(memory.allocate(16), 16 * at, 'no hole is lost, or there twice')
 })
 
 test('an allocation among 20,000 holes neither searches nor moves all of them', (t) => {
