@@ -181,14 +181,34 @@ for (const sampling of samplings) {
   })
 }
 
-test('the penalty makes a token of the text less probable, also where its logit is negative', () => {
-  const repetitionPenalty = 2
-  for (const logits of [
-    [1, 2, -0.5],
-    [-1, 2, -0.5],
-  ])
-    assertDrawn(drawFrom(logits, { repetitionPenalty }), distribution(logits, [0], { repetitionPenalty }))
-})
+/** Logits with ties, with none, with nothing to draw, and of a vocabulary as large as GPT-2’s. */
+const LOGITS = {
+  'a positive logit of a token in the text': [1, 2, -0.5],
+  'a negative one': [-1, 2, -0.5],
+  'ties at the top': [1, 1, 1, 0],
+  'ties below the top': [0, 1, 2, 1, 1],
+  'ties in the middle': [3, 1, 2, 1, 0],
+  '-Infinity': [1, -Infinity, -Infinity],
+  '4 equal tokens': new Array(4).fill(0),
+  '256 equal tokens': new Array(256).fill(0),
+  '50257 tokens': Array.from({ length: 50257 }, (_, i) => 8 * Math.sin(i * i) + 4 * Math.cos(3 * i)),
+}
+for (const [what, logits] of Object.entries(LOGITS)) {
+  test(`of ${what} those can be drawn that transformers keeps, of equal ones the lowest`, () => {
+    for (const sampling of [
+      ...[{}, { repetitionPenalty: 2 }, { temperature: 0 }, { topP: 0.9 }, { topP: 0.99, temperature: 5 }],
+      ...[{ topP: 0.5 }, { topK: 30, topP: 0.51 }, { topP: 0.5, topK: 99 }],
+      ...[1, 2, 3, 4, 20, 3000].map((topK) => ({ topK })),
+    ]) {
+      const kept = distribution(logits, [0], sampling).filter(({ probability }) => probability > 0)
+      for (let i = 0; i < 4; i++) {
+        const drawn = drawFrom(logits, sampling)
+        assertDrawn(drawn, kept)
+        if (sampling.temperature === 0) assert.equal(drawn.token, kept[0].token)
+      }
+    }
+  })
+}
 
 test('tokens are drawn as often as their probabilities say', () => {
   gpt.manualSeed(7)
@@ -205,77 +225,6 @@ test('tokens are drawn as often as their probabilities say', () => {
     if (probability > 0) chiSquare += (counts[token] - n * probability) ** 2 / (n * probability)
   }
   assert.ok(chiSquare < 18.5, `${chiSquare}: once in 1000 seeds with 4 degrees of freedom`)
-})
-
-test('a large vocabulary has the right tokens on top, with and without topK and topP', () => {
-  const size = 50257
-  const logits = Float32Array.from({ length: size }, (_, i) => 8 * Math.sin(i * i) + 4 * Math.cos(3 * i))
-  for (const sampling of [
-    {},
-    { topK: 3000 },
-    { topP: 0.9 },
-    { topP: 0.99, temperature: 5 },
-    { topP: 0.5, topK: 99 },
-  ]) {
-    assertDrawn(drawFrom(logits, sampling), distribution([...logits], [], sampling))
-  }
-})
-
-test('among equal logits the lowest tokens come first, and topP keeps these', () => {
-  const flat = new Float32Array(100)
-  const lowest = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
-  for (const sampling of [{}, { topK: 20 }, { topP: 0.3 }, { topK: 30, topP: 0.5 }, { temperature: 0 }]) {
-    const { top } = drawFrom(flat, sampling)
-    assert.deepEqual(
-      top.map(({ token }) => token),
-      lowest,
-    )
-  }
-  assertProbability(drawFrom(flat, { topK: 20 }).probability, 1 / 100)
-  assertProbability(drawFrom(flat, { topK: 20, topP: 0.295 }).probability, 1 / 30)
-  assert.equal(drawFrom(flat, { temperature: 0 }).token, 0)
-  for (let i = 0; i < 20; i++) {
-    const { token, probability } = drawFrom(flat, { topP: 0.295 })
-    assert.ok(token < 30)
-    assertProbability(probability, 1 / 30)
-  }
-})
-
-test('topK keeps the tokens that equal the k-th, as transformers', () => {
-  for (const [logits, topK, kept] of /** @type {const} */ ([
-    [[1, 1, 1, 0], 2, [0, 1, 2]],
-    [[0, 1, 2, 1, 1], 2, [2, 1, 3, 4]],
-    [[0, 1, 2, 1, 1], 1, [2]],
-    [[3, 1, 2, 1, 0], 3, [0, 2, 1, 3]],
-    [[1, -Infinity, -Infinity], 2, [0]],
-  ])) {
-    const drawn = drawFrom([...logits], { topK })
-    assertDrawn(
-      drawn,
-      distribution([...logits], [], { topK }).filter(({ probability }) => probability > 0),
-    )
-    assert.deepEqual(
-      drawn.top.map(({ token }) => token),
-      kept,
-    )
-  }
-})
-
-test('the tokens that reach topP exactly are enough, of a small vocabulary and of a large one', () => {
-  for (const size of [4, 256]) {
-    const { token, probability, top } = drawFrom(new Float32Array(size), { topP: 0.5 })
-    const kept = size / 2
-    assert.equal(
-      probability,
-      1 / kept,
-      `of ${size} equal tokens ${kept} should be kept, not ${1 / probability}`,
-    )
-    assert.ok(token < kept, `of ${size} equal tokens the first ${kept} should be kept, got token ${token}`)
-    assert.deepEqual(
-      top.map((candidate) => candidate.token),
-      Array.from({ length: Math.min(10, kept) }, (_, i) => i),
-    )
-  }
 })
 
 test('extreme temperatures and logits are no overflow', () => {
