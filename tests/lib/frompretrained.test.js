@@ -2,9 +2,11 @@
 // nothing behind. Which files and sources it reads and refuses is in files.test.js.
 
 /** @import { Tensor } from 'gpt-layers' */
+/** @import { Gpt } from './support.js' */
 
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { GptLayersError } from 'gpt-layers'
 import { assertNothingLeft, loadForTest, shake, untyped, usedMemory } from './support.js'
@@ -211,10 +213,13 @@ test('a parameter has no values while its model loads, and says so', async () =>
 test('progress is told about a hundred times, at last of all bytes', async () => {
   /** @type {{ loaded: number, total: number }[]} */
   const told = []
+  const { signal } = new AbortController()
   const loaded = await gpt.GPTModel.fromPretrained(streamOf(file, [97]), {
     onProgress: (progress) => told.push(progress),
+    signal,
   })
   loaded.dispose()
+  assert.equal(getEventListeners(signal, 'abort').length, 0)
   assert.ok(told.length > 3 && told.length <= 101, String(told.length))
   told.forEach(({ loaded, total }, i) => {
     assert.equal(total, file.length)
@@ -223,85 +228,108 @@ test('progress is told about a hundred times, at last of all bytes', async () =>
   assert.equal(told.at(-1)?.loaded, file.length)
 })
 
-test('an abort rejects with the signal’s reason, cancels the stream and frees the memory', async () => {
-  const used = usedMemory(gpt)
-  const controller = new AbortController()
-  const reason = new Error('enough')
-  /** @type {unknown[]} */
-  const cancelled = []
-  const stream = streamOf(file, [5000], (given) => cancelled.push(given))
-  const loading = gpt.GPTModel.fromPretrained(stream, {
-    onProgress: ({ loaded, total }) => loaded > total / 2 && controller.abort(reason),
-    signal: controller.signal,
-  })
-  await assert.rejects(loading, (error) => error === reason)
-  assert.deepEqual(cancelled, [reason])
-  assert.equal(stream.locked, false)
-  assertNothingLeft(gpt, used)
+// ---- Loading that ends early
 
-  // A signal that serves many loads keeps nothing of them.
-  const serving = new AbortController()
-  await gpt.GPTModel.fromPretrained(streamOf(file, [5000]), { signal: serving.signal })
-  await assert.rejects(
-    gpt.GPTModel.fromPretrained(streamOf(new Uint8Array(9), [9]), { signal: serving.signal }),
-  )
-  assert.equal(getEventListeners(serving.signal, 'abort').length, 0)
+const reason = new Error('enough')
+const checkpoint = readFileSync(new URL('../golden/pretrained/ckpt.pt', import.meta.url))
+const [a, b] = [fileOf(entriesOf(file).slice(0, 9)), fileOf(entriesOf(file).slice(9))]
+const index = { weight_map: { x: 'a', y: 'b' } }
 
-  // A read that never ends.
-  const late = new AbortController()
-  const silent = new ReadableStream({ pull: () => new Promise(() => late.abort(reason)) })
-  await assert.rejects(gpt.GPTModel.fromPretrained(silent, { signal: late.signal }), (e) => e === reason)
-  // One that was aborted before: nothing is read.
-  const untouched = streamOf(file, [1])
-  const early = gpt.GPTModel.fromPretrained(untouched, { signal: AbortSignal.abort(reason) })
-  await assert.rejects(early, (error) => error === reason)
-  assert.equal(untouched.locked, false)
+/** @type {Record<string, (open: (bytes: Uint8Array) => ReadableStream) => unknown>} */
+const SOURCES = {
+  bytes: () => file,
+  'bytes of torch.save, all there at once': () => checkpoint,
+  'a stream': (open) => open(file),
+  'a Response': (open) => new Response(open(file)),
+  'an async iterable': (open) => ({ [Symbol.asyncIterator]: () => open(file)[Symbol.asyncIterator]() }),
+  'parts by name': (open) => ({ a: open(a), b: open(b) }),
+  'parts that an index names': (open) => ({
+    index,
+    open: async (/** @type {string} */ name) => open(name === 'a' ? a : b),
+  }),
+}
+
+/** @param {number} share of the bytes @param {() => void} end called when more are there */
+const beyond = (share, end) => ({
+  onProgress: (/** @type {{ loaded: number, total: number }} */ { loaded, total }) => {
+    if (loaded / total > share) end()
+  },
 })
 
-test('a stream is canceled where loading does not even begin', async () => {
-  const reason = new Error('enough')
-  for (const options of [
-    { signal: AbortSignal.abort(reason) },
-    { dtype: 'int4' },
-    { progress: 1 },
-    { config: { heads: 3 } },
-    { onProgress: 1 },
-  ]) {
-    for (const wrap of [(/** @type {any} */ stream) => stream, (/** @type {any} */ s) => new Response(s)]) {
-      let cancelled = 0
-      const stream = streamOf(file, [5000], () => cancelled++)
-      await assert.rejects(gpt.GPTModel.fromPretrained(wrap(stream), untyped(options)))
-      assert.deepEqual([cancelled, stream.locked], [1, false], String(Object.keys(options)))
+/**
+ * What ends a loading: the options beside a signal, and the error.
+ *
+ * @type {Record<string, [(own: Gpt, controller: AbortController) => object, object]>}
+ */
+const ENDS = {
+  'an abort before it begins': [() => ({ signal: AbortSignal.abort(reason) }), reason],
+  'an abort half way': [(_, controller) => beyond(0.5, () => controller.abort(reason)), reason],
+  'an error in onProgress': [() => beyond(0.5, () => assert.fail(reason)), reason],
+  'dispose half way': [(own) => beyond(0.5, own.dispose), DISPOSED],
+  'dispose after the last byte': [(own) => beyond(0.999, own.dispose), DISPOSED],
+  'a dtype that does not exist': [() => ({ dtype: 'int4' }), { code: 'VALUE' }],
+  'an option that does not exist': [() => ({ progress: 1 }), { code: 'VALUE' }],
+  'an onProgress that is no function': [() => ({ onProgress: 1 }), { code: 'TYPE' }],
+  'a config of another model': [() => ({ config: { vocabSize: 20 } }), { code: 'VALUE' }],
+}
+
+for (const [what, [optionsFor, expected]] of Object.entries(ENDS)) {
+  test(`${what} ends the loading: the source is closed, and nothing is left`, async () => {
+    for (const [kind, sourceOf] of Object.entries(SOURCES)) {
+      const own = expected === DISPOSED ? await loadForTest() : gpt
+      const used = usedMemory(own)
+      const controller = new AbortController()
+      /** @type {ReadableStream[]} */
+      const opened = []
+      /** @type {unknown[]} */
+      const cancelled = []
+      const source = sourceOf((bytes) => {
+        opened.push(streamOf(bytes, [5000], (given) => cancelled.push(given)))
+        return opened[opened.length - 1]
+      })
+      const { signal } = controller
+      const options = { signal, dtype: /** @type {const} */ ('int8'), ...optionsFor(own, controller) }
+      const loading = own.GPTModel.fromPretrained(untyped(source), options)
+      const error = await loading.then(() => assert.fail(`${kind}: it was loaded`)).catch((error) => error)
+      if (expected === reason) assert.equal(error, reason, kind)
+      else await assert.rejects(loading, expected, kind)
+      await new Promise(setImmediate) // nobody waits until a source is closed
+      for (const stream of opened) {
+        assert.equal(stream.locked, false, kind)
+        assert.equal((await stream.getReader().read()).done, true, `${kind} is at its end, or cancelled`)
+      }
+      if (kind !== 'an async iterable') for (const given of cancelled) assert.equal(given, error, kind)
+      assert.equal(getEventListeners(options.signal, 'abort').length, 0, kind)
+      if (own === gpt) assertNothingLeft(gpt, used)
     }
-  }
-  let cancelled = 0
-  const body = streamOf(file, [5000], () => cancelled++)
-  await assert.rejects(gpt.GPTModel.fromPretrained(new Response(body, { status: 404 })), { code: 'NETWORK' })
-  assert.equal(cancelled, 1)
-})
+  })
+}
 
-test('an abort ends the wait for a source that never answers', async () => {
-  const reason = new Error('enough')
+test('an abort, also one from before, ends the wait for a source that never answers', async () => {
   const never = () => new Promise(() => {})
   const blob = { slice: () => ({ arrayBuffer: never }), arrayBuffer: never }
   const handle = { read: never, stat: never }
   const reader = { read: never, cancel: never, releaseLock: () => {} }
-  for (const source of [blob, handle, { getReader: () => reader }]) {
-    const controller = new AbortController()
-    const loading = gpt.GPTModel.fromPretrained(untyped(source), { signal: controller.signal })
-    setImmediate(() => controller.abort(reason))
-    await assert.rejects(loading, (error) => error === reason)
+  const stream = () => new ReadableStream({ pull: never })
+  for (const sourceOf of [() => blob, () => handle, () => ({ getReader: () => reader }), stream]) {
+    for (const before of [true, false]) {
+      const controller = new AbortController()
+      const abort = () => controller.abort(reason)
+      if (before) abort()
+      else setImmediate(abort)
+      const loading = gpt.GPTModel.fromPretrained(untyped(sourceOf()), { signal: controller.signal })
+      await assert.rejects(loading, (error) => error === reason)
+    }
   }
 })
 
 test('every file is canceled where one does not open, and where open is aborted, a late one, too', async () => {
-  const reason = new Error('enough')
   /** @type {unknown[]} */
   let cancelled = []
   const stream = () => streamOf(file, [5000], (given) => cancelled.push(given))
-  const missing = new Response(null, { status: 404 })
+  const missing = new Response(stream(), { status: 404 })
   await assert.rejects(gpt.GPTModel.fromPretrained({ a: stream(), b: missing, c: stream() }), (error) => {
-    assert.deepEqual(cancelled, [error, error])
+    assert.deepEqual(cancelled, [undefined, error, error])
     return error instanceof GptLayersError && error.code === 'NETWORK'
   })
 
@@ -328,16 +356,6 @@ test('every file is canceled where one does not open, and where open is aborted,
   await new Promise(setImmediate)
   assert.deepEqual(cancelled, [reason, reason, reason])
   assert.equal(getEventListeners(signal, 'abort').length, 0)
-})
-
-test('an error in onProgress ends the loading with that error', async () => {
-  const used = usedMemory(gpt)
-  const mine = new Error('mine')
-  const onProgress = () => {
-    throw mine
-  }
-  await assert.rejects(gpt.GPTModel.fromPretrained(file, { onProgress }), (error) => error === mine)
-  assertNothingLeft(gpt, used)
 })
 
 test('dispose while a file is read ends the loading, and touches no tensor of the memory that load makes then', async () => {
@@ -383,16 +401,6 @@ test('dispose while a file is read ends the loading, and touches no tensor of th
   again.dispose()
 })
 
-test('dispose in onProgress ends the loading, after the last byte, too', async () => {
-  for (const isLast of [false, true]) {
-    const gone = await loadForTest()
-    const onProgress = (/** @type {{ loaded: number, total: number }} */ { loaded, total }) => {
-      if ((loaded === total) === isLast) gone.dispose()
-    }
-    await assert.rejects(gone.GPTModel.fromPretrained(file, { onProgress }), DISPOSED)
-  }
-})
-
 test('dispose and load while a part is opened end the loading', async () => {
   const gone = await loadForTest()
   const open = async () => {
@@ -416,19 +424,6 @@ test('without enough memory, loading is refused and nothing is left', async () =
   small.dispose()
   await assert.rejects(small.GPTModel.fromPretrained(file), { code: 'DISPOSED' })
   large.dispose()
-})
-
-test('an async iterable is told where loading ends early', async () => {
-  let ended = 0
-  async function* endless() {
-    try {
-      for (;;) yield new Uint8Array(1000).fill(123)
-    } finally {
-      ended++
-    }
-  }
-  await assert.rejects(gpt.GPTModel.fromPretrained(endless()), { code: 'VALUE' })
-  assert.equal(ended, 1)
 })
 
 test('the book’s three matrices become int8 as one, as quantize makes them', async () => {

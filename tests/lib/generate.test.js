@@ -195,11 +195,11 @@ const LOGITS = {
 }
 for (const [what, logits] of Object.entries(LOGITS)) {
   test(`of ${what} those can be drawn that transformers keeps, of equal ones the lowest`, () => {
-    for (const sampling of [
+    for (const sampling of /** @type {{ temperature?: number }[]} */ ([
       ...[{}, { repetitionPenalty: 2 }, { temperature: 0 }, { topP: 0.9 }, { topP: 0.99, temperature: 5 }],
       ...[{ topP: 0.5 }, { topK: 30, topP: 0.51 }, { topP: 0.5, topK: 99 }],
       ...[1, 2, 3, 4, 20, 3000].map((topK) => ({ topK })),
-    ]) {
+    ])) {
       const kept = distribution(logits, [0], sampling).filter(({ probability }) => probability > 0)
       for (let i = 0; i < 4; i++) {
         const drawn = drawFrom(logits, sampling)
