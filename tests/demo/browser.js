@@ -17,6 +17,7 @@ import { join } from 'node:path'
 import * as runner from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
 import puppeteer, { BrowserContext } from 'puppeteer-core'
 import { all } from '../all.js'
 
@@ -73,13 +74,25 @@ export const serve = () => (address ??= startServer())
  */
 export async function serveWithout(t, origin, missing) {
   const without = { url: '', missing: /** @type {RegExp | null} */ (missing) }
-  const server = createServer(({ url = '' }, response) => {
+  without.url = await listen(t, ({ url = '' }, response) => {
     if (without.missing?.test(url)) return void response.writeHead(404).end()
     httpGet(new URL(url, origin), (page) => {
       response.writeHead(page.statusCode ?? 500, page.headers)
       page.pipe(response)
     })
   })
+  return without
+}
+
+/**
+ * A server of a test.
+ *
+ * @param {import('node:test').TestContext} t
+ * @param {import('node:http').RequestListener} answer
+ * @returns its address
+ */
+export async function listen(t, answer) {
+  const server = createServer(answer)
   await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(null)))
   t.after(() => {
     server.closeAllConnections()
@@ -87,8 +100,7 @@ export async function serveWithout(t, origin, missing) {
   })
   const address = server.address()
   assert.ok(typeof address === 'object' && address)
-  without.url = `http://127.0.0.1:${address.port}/`
-  return without
+  return `http://127.0.0.1:${address.port}/`
 }
 
 /** Serves the page as `./build.sh demo` does, until this process ends. */
@@ -777,8 +789,9 @@ export async function findings(page) {
   )
 }
 
-/** Takes the network away from a page and from its service worker. @param {Page} page */
+/** Takes the network away from a page and from its service worker, once that serves it. @param {Page} page */
 export async function goOffline(page) {
+  await waitInPage(page, () => navigator.serviceWorker.controller !== null)
   await page.setOfflineMode(true)
   const isServiceWorker = (/** @type {import('puppeteer-core').Target} */ one) =>
     one.type() === 'service_worker'
@@ -792,6 +805,49 @@ export async function goOffline(page) {
     downloadThroughput: -1,
     uploadThroughput: -1,
   })
+}
+
+/**
+ * A page without the service worker, which would answer with its own copy of a file.
+ *
+ * @param {Browser | BrowserContext} browser
+ */
+export async function withoutServiceWorker(browser) {
+  const page = await newPage(browser)
+  await page.evaluateOnNewDocument(() => {
+    navigator.serviceWorker.register = () => new Promise(() => {})
+  })
+  return page
+}
+
+/**
+ * What a page fetches to start, without fonts, and without what it and its service worker fetch afterwards.
+ *
+ * @param {Browser | BrowserContext} browser
+ * @param {string} url
+ * @param {() => boolean} started in the page
+ * @returns the page, the addresses of all requests, how many files are counted, and their bytes, gzipped
+ */
+export async function fetchedFirst(browser, url, started) {
+  const page = await withoutServiceWorker(browser)
+  await page.evaluateOnNewDocument(() => {
+    window.requestIdleCallback = () => 0 // no idle moment comes
+  })
+  /** @type {Promise<Uint8Array>[]} */
+  const bodies = []
+  /** @type {string[]} */
+  const urls = []
+  page.on('response', (response) => {
+    const request = response.request()
+    urls.push(request.url())
+    if (request.frame() === page.mainFrame() && request.resourceType() !== 'font')
+      bodies.push(response.buffer())
+  })
+  await page.goto(url)
+  await waitInPage(page, started)
+  await page.waitForNetworkIdle()
+  const sizes = (await Promise.all(bodies)).map((body) => gzipSync(body, { level: 9 }).length)
+  return { page, urls, files: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) }
 }
 
 /** Opens the tables from which the rows of "How it is computed" come: fields to change. @param {Page} page */

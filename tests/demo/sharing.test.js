@@ -1,9 +1,8 @@
 // What a reader does with the whole page: undo and redo, links, embedded sections, files, no network.
 
-/** @import { Browser, BrowserContext, Page } from 'puppeteer-core' */
+/** @import { Page } from 'puppeteer-core' */
 
 import assert from 'node:assert/strict'
-import { gzipSync } from 'node:zlib'
 import {
   choose,
   click,
@@ -11,12 +10,12 @@ import {
   dragNumber,
   drawn,
   eventually,
+  fetchedFirst,
   field,
   focus,
   get,
   goOffline,
   near,
-  newPage,
   open,
   openLayer,
   openMenu,
@@ -28,6 +27,7 @@ import {
   useSite,
   value,
   waitInPage,
+  withoutServiceWorker,
 } from './browser.js'
 
 const FIRST_LOAD = 80.5e3 // bytes, gzipped, WebAssembly included; fonts.test.js has the fonts’ budget
@@ -169,7 +169,6 @@ test('the figure in view can be saved as PNG, with the colors of the page, under
 test('after the first visit the page works without a network, and what else was seen', async () => {
   const context = await site.newProfile()
   const { page } = await open(context, site.url)
-  await page.evaluate(() => navigator.serviceWorker.ready)
   await waitInPage(page, () => navigator.serviceWorker.controller !== null)
   await page.evaluate(() => fetch('api/index.html'))
   await waitInPage(page, () => caches.match('api/index.html').then(Boolean))
@@ -210,19 +209,6 @@ test('a model that was kept wrongly is fetched anew', async () => {
   assert.notEqual(kept, '<!doctype html>')
   await context.close()
 })
-
-/**
- * A page without the service worker, which would answer with its own copy of a file.
- *
- * @param {Browser | BrowserContext} browser
- */
-async function withoutServiceWorker(browser) {
-  const page = await newPage(browser)
-  await page.evaluateOnNewDocument(() => {
-    navigator.serviceWorker.register = () => new Promise(() => {})
-  })
-  return page
-}
 
 for (const { part, file, id } of [
   { part: 'This section', file: /ScaleAndShift-.+\.js$/, id: 'scale-and-shift' },
@@ -304,32 +290,13 @@ for (const { id, files, filled, says = /^The model could not be loaded: .+\. Try
 
 test('what the page needs to start is at most 80.5 kB gzipped, without fonts, and has no model', async () => {
   const context = await site.newProfile()
-  // The service worker fetches all parts of the page afterwards; they are not counted.
-  const page = await withoutServiceWorker(context)
-  // The sections arrive afterwards and are not counted: no idle moment comes, so none is fetched.
-  await page.evaluateOnNewDocument(() => {
-    window.requestIdleCallback = () => 0
-  })
-  /** @type {Promise<Uint8Array>[]} */
-  const bodies = []
-  /** @type {string[]} */
-  const urls = []
-  page.on('response', (response) => {
-    const request = response.request()
-    urls.push(request.url())
-    if (request.frame() === page.mainFrame() && request.resourceType() !== 'font')
-      bodies.push(response.buffer())
-  })
-  await page.goto(site.url)
-  await get(page, 'main:not(.still)')
-  await page.waitForNetworkIdle()
-  const sizes = (await Promise.all(bodies)).map((body) => gzipSync(body, { level: 9 }).length)
-  const total = sizes.reduce((sum, size) => sum + size, 0)
+  const started = () => document.querySelector('main:not(.still)') !== null
+  const { page, urls, files, bytes } = await fetchedFirst(context, site.url, started)
   assert.deepEqual(
     urls.filter((url) => /safetensors|gpt2/.test(url)),
     [],
   )
-  assert.ok(sizes.length >= 4 && total <= FIRST_LOAD, `${sizes.length} files, ${total} bytes`)
+  assert.ok(files >= 4 && bytes <= FIRST_LOAD, `${files} files, ${bytes} bytes`)
   const early = await page.$$eval('link[rel="preload"]', (links) => links.map(({ href }) => href))
   assert.match(early.join(), /woff2,.*wasm$/)
   for (const url of early) assert.equal(urls.filter((one) => one === url).length, 1, url)

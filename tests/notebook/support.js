@@ -2,7 +2,6 @@
 
 /** @import { Page } from 'puppeteer-core' */
 
-import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { deflateRawSync } from 'node:zlib'
 import { golden } from '../lib/support.js'
@@ -12,8 +11,6 @@ import { click, get, press as pressKeys, waitInPage } from '../demo/browser.js'
 export const recorded = golden('notebooks')
 
 export const MODEL = fileURLToPath(new URL('../golden/pretrained/ckpt.pt', import.meta.url))
-const source = readFileSync(new URL('../../web/notebook/blank.mjs', import.meta.url), 'utf8')
-export const HEADER = source.slice(0, source.indexOf('// %%'))
 
 /** The first cell of most notebooks. */
 export const LOAD = "import * as gpt from 'gpt-layers'\nawait gpt.load()"
@@ -67,4 +64,10 @@ export async function runForeign(page) {
 export async function write(page, code) {
   await pressKeys(page, 'Control', 'a')
   await page.keyboard.type(code)
+}
+
+/** Replaces a number of the code: a double click selects it. @param {Page} page @param {string} from @param {string} to */
+export async function retype(page, from, to) {
+  await click(page, `.cm-line ::-p-xpath(.//span[.="${from}"])`, { count: 2 })
+  await page.keyboard.type(to)
 }
