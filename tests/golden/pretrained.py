@@ -484,24 +484,13 @@ def book_files(files):
 
 
 def dtype_files(files):
+    config = hugging_face(1)
     for i, (name, dtype) in enumerate(DTYPES.items()):
-        state = rounded(draw(20 + i, 1, tied=True), dtype)
-        state["lm_head.weight"] = state["transformer.wte.weight"]
-        expected = logits(gpt2(1), state)
-        config = hugging_face(1)
-        data = save(state_dict(state))
-        files.add("dtypes", f"Hugging Face, {name}", f"hf_{name}.bin", data, config, expected)
-        if dtype == torch.bfloat16:
-            data = file_of(headless(state), {"format": "pt"})
-            files.add("dtypes", f"safetensors, {name}", f"hf_{name}.safetensors", data, config, expected)
-        state = bias_free(to_linear(state))
-        data = save({"model": state_dict(state), "model_args": model_args(1, False)})
-        expected = logits(nano(1, bias=False), state)
-        files.add("dtypes", f"nanoGPT, {name}", f"nanogpt_{name}.pt", data, None, expected)
-        state = rounded(qkv_bias_free(to_book(draw(30 + i, 1), CONTEXT)), dtype)
-        expected = logits(book(1, qkv_bias=False), state)
-        data = save(state_dict(state))
-        files.add("dtypes", f"the book, {name}", f"book_{name}.pth", data, book_config(1, False), expected)
+        state = rounded(draw(20 + i, 1), dtype)
+        data, expected = save(state_dict(state)), logits(gpt2(1), state)
+        files.add("dtypes", f"torch.save, {name}", f"hf_{name}.bin", data, config, expected)
+        data = file_of(state, {"format": "pt"})
+        files.add("dtypes", f"safetensors, {name}", f"hf_{name}.safetensors", data, config, expected)
 
 
 def view_files(files):

@@ -95,7 +95,7 @@ const PROMISES = {
   nanogpt: 'nanoGPT’s checkpoint, which needs no config,',
   mingpt: 'minGPT’s model',
   book: 'the book’s model',
-  dtypes: 'float16, bfloat16 and float64 of every dialect',
+  dtypes: 'float16, bfloat16 and float64',
   views: 'what torch.save wrote of views, shared storages and parameters',
   layouts: 'what other versions and options of torch.save wrote',
   shards: 'a model in several files',
@@ -215,7 +215,7 @@ test('a broken or hostile file is refused in words, runs nothing and leaves noth
 })
 
 test('a file that ends anywhere is refused', async () => {
-  const bytes = bytesOf('nanogpt_float16.pt')
+  const bytes = bytesOf('build.pt')
   const lengths = Array.from({ length: Math.ceil(bytes.length / 211) }, (_, i) => 211 * i)
   // In the directory of the ZIP archive, at its end.
   for (let length = bytes.length - 120; length < bytes.length; length++) lengths.push(length)
