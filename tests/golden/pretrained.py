@@ -676,6 +676,9 @@ def harmless():
     for protocol in (1, 3, 4, 5):
         value = {"a": torch.zeros(3), **objects}
         add(f"all of it, protocol {protocol}", save(value, pickle_protocol=protocol))
+    entries = [("notes.txt", bytes(2000)), ("version", b"3\n")]
+    data = archive(pickled(("a", tensor())), {"0": bytes(12)}, after=entries, descriptors=False)
+    add("a long entry that nobody needs", data)
     # A list as a shape, as PyTorch reads it, which grows when the tensor is made.
     grows = tensor(shape=b"](K\3eq\7")
     data = pickled(("a", grows), ("b", b"h\7" + number(-1) + b"a"))

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { inspect } from 'node:util'
 import { runInNewContext } from 'node:vm'
 import { GptLayersError } from 'gpt-layers'
-import { loadForTest, untyped } from './support.js'
+import { load, loadForTest, untyped } from './support.js'
 
 const gpt = untyped(await loadForTest())
 const x = gpt.ones([2, 5])
@@ -88,6 +88,13 @@ test('what Node prints of an error has the name of the function once', () => {
       return /^LayerNorm.forward: x should/.test(message)
     },
   )
+})
+
+test('a class of one’s own, made first of all, names what it refuses, in methods of ours, too', async () => {
+  const fresh = await load()
+  class Own extends fresh.Linear {}
+  assert.throws(() => new Own(2, 2).forward(fresh.ones([3])), { message: /^Own.forward: x should end in 2/ })
+  fresh.dispose()
 })
 
 test('a GptLayersError is an Error with a name and a code', () => {

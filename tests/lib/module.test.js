@@ -112,8 +112,9 @@ test('onForward reaches every layer, and each of several listeners, until it is 
   assert.equal(Object.hasOwn(inner, 'forward'), false, 'without listeners nothing is wrapped')
   const own = (/** @type {import('gpt-layers').Tensor} */ input) => input
   inner.forward = own
+  stopInner()
   inner.onForward(() => {})()
-  assert.equal(inner.forward, own, 'a forward of the layer itself is put back')
+  assert.equal(inner.forward, own, 'a forward of the layer itself is put back, and stays')
 })
 
 test('a listener may end itself, and what it throws ends the forward and leaves no memory behind', () => {

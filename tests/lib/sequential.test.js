@@ -75,11 +75,13 @@ test('a tensor with two names loads from one of them, or from both where they ag
   const [first, second] = [1, 2].map(() => new gpt.Linear(1, 1, { bias: false }))
   const layer = new gpt.Sequential(first, second)
   second.weight = first.weight
-  const [two, three] = [gpt.tensor([[2]]), gpt.tensor([[3]])]
+  const [nan, two, three] = [NaN, 2, 3].map((value) => gpt.tensor([[value]]))
   layer.loadStateDict({ '0.weight': two })
   assert.equal(second.weight.item(), 2)
-  layer.loadStateDict({ '0.weight': three, '1.weight': three })
-  assert.equal(first.weight.item(), 3)
+  for (const same of [nan, three]) {
+    layer.loadStateDict({ '0.weight': same, '1.weight': same })
+    assert.equal(first.weight.item(), same.item())
+  }
   assertRefuses(
     () => layer.loadStateDict({ '0.weight': two, '1.weight': three }),
     'VALUE',

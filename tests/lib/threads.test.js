@@ -20,6 +20,7 @@ import {
   PATIENCE,
   assertRefuses,
   collectGarbage,
+  copy,
   gradientOf,
   load,
   loadForTest,
@@ -182,6 +183,16 @@ test('dispose ends the workers', { skip }, async () => {
   assert.equal(gpt.threads, 1)
   await exits
   assert.equal(gpt.threadsReason, 'nothing is loaded: await load() first')
+})
+
+test('dispose while threads start ends them, as soon as they are ready', { skip }, async () => {
+  const gpt = await copy()
+  const loading = gpt.load({ threads: 3 })
+  await until(() => workers.length === 2, 'the workers start')
+  gpt.dispose()
+  const exits = Promise.all(workers.map((worker) => once(worker, 'exit')))
+  await assert.rejects(loading, { code: 'DISPOSED' })
+  await exits
 })
 
 for (const name of ['GELU, tanh', 'LayerNorm', 'Linear', 'FeedForward', 'Attention']) {

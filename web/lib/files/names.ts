@@ -206,7 +206,7 @@ export function matchNames(
     const other = others.flatMap((name) => sources.get(name) ?? [])[0]
     if (other) {
       const names = `${shortName(other.info.name)} and ${shortName(info.name)}`
-      throw fail('VALUE', what, `have ${key} once`, names)
+      throw fail('VALUE', what, `have ${found?.name ?? key} once`, names)
     }
     sources.set(key, { ...found, info })
   }
