@@ -165,7 +165,7 @@ test('left and right step what a slide shows, and nothing that is hidden', async
     }
     await press(page, 'ArrowUp')
   }
-  await press(page, 'Escape')
+  await page.evaluate(() => document.exitFullscreen()) // as the browser's own key does
   await waitInPage(page, () => document.documentElement.dataset.presenting === undefined)
   assert.equal((await page.evaluate(slide)).size, 'large') // as before
   await page.close()

@@ -6,6 +6,7 @@ import { load } from 'gpt-layers'
 import { exampleOutputs } from '../../build/demo/example.js'
 import { TASKS } from '../../build/demo/sections/end/tasks.js'
 import { normalize } from '../../build/demo/norm.js'
+import { says } from './says.js'
 import { click, get, near, press, test, text, useSite, waitInPage } from './browser.js'
 
 const site = useSite()
@@ -67,6 +68,9 @@ test('the answers of the tasks are what the figures compute', async () => {
     TASKS.map(({ answer }) => answer),
     [farthest.toFixed(2), variance.toFixed(4), deviation.toFixed(1), '5 and 4', String(2 * 24 + 1)],
   )
+  says(`The limit is √(n − 1) = √5 = ${Math.sqrt(5).toFixed(4)}: one number then makes all of the variance.`)
+  says('Its row has five features, its column four samples.')
+  says('GPT-2 medium has 24 blocks: how many norms?')
 })
 
 test('the answers are hidden until they are asked for, and the sheet in print has the tasks alone', async () => {

@@ -306,19 +306,6 @@ test('on arrival, and at a key, each row is normalized once, for all sections', 
   await page.close()
 })
 
-test('a dot that is taken beside its middle does not jump', async () => {
-  const { page } = await site.open(ALONE, STILL)
-  const before = await valueOf(page, SECOND)
-  const { x, y } = await hold(page, dot(SECOND), ({ left, top, width, height }) => ({
-    x: left + width / 2 + 8,
-    y: top + height / 2,
-  }))
-  await page.mouse.move(x + 1, y)
-  near(await valueOf(page, SECOND), before, 0.03)
-  await page.mouse.up()
-  await page.close()
-})
-
 test('a dot that is moved ends the motion of the rows', async () => {
   const { page } = await site.open(`${ALONE}&story.off=all`, { byFrames: true })
   const busy = await page.evaluate(async (selector) => {
@@ -379,13 +366,7 @@ test('keys move a dot by 0.05, ten times with shift, and choose another; the row
   }
 })
 
-test('the address has the switch, undo brings it back, and a link with it off moves nothing', async () => {
-  const { page } = await site.open(ALONE, STILL)
-  await click(page, SWITCH)
-  await page.waitForFunction(() => location.search.includes('story.off=all'))
-  await press(page, 'Control', 'z')
-  assert.equal(await isOn(page), 'true')
-  await page.close()
+test('a link with the switch off moves nothing', async () => {
   const linked = await site.open(`${ALONE}&story.off=all`, { first: noteShow })
   await waitInPage(linked.page, `shown.some(({ babble }) => babble.length > 30)`)
   const shown = /** @type {Shown} */ (await linked.page.evaluate('shown'))

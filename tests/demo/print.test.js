@@ -47,8 +47,9 @@ test('on paper every section is there, whole and in color, and no control', asyn
       unanswered: seen('div.guess')
         .filter((guess) => !guess.querySelector('.answer')?.textContent?.trim())
         .map(name),
-      joined: seen('.guess button + button').filter(
-        (option) => getComputedStyle(option, '::before').content !== '"· "',
+      joined: seen('.guess button').filter(
+        (option) =>
+          (getComputedStyle(option, '::before').content === '"· "') === option.matches(':first-child'),
       ).length,
       pale: seen('.section .cell').filter(
         (cell) => getComputedStyle(cell).getPropertyValue('print-color-adjust') !== 'exact',

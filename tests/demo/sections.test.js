@@ -14,7 +14,6 @@ import {
   drawn,
   field,
   findings,
-  get,
   hold,
   launch,
   newPage,
@@ -33,6 +32,7 @@ import {
   waitInPage,
   WHOLE_SECTION,
 } from './browser.js'
+import { assertFigures } from './figures.js'
 
 const DESKTOP = { width: 1440, height: 900 }
 const SLIDE = { width: 1280, height: 720 }
@@ -50,76 +50,27 @@ const STATES = {
   story: 'story.off=2',
 }
 
-/** Everything a section shows in its inputs and cells, once no worker computes; runs in the page. */
-function read() {
-  if (document.querySelector('.section [aria-busy="true"]')) return null
-  const { activeElement } = document
-  // A number with the focus shows all its digits.
-  if (activeElement instanceof HTMLElement) activeElement.blur()
-  const all = document.querySelectorAll(
-    ':is(input, select, textarea, td.cell:not(:has(input)), button[aria-pressed], [role="slider"], [role="switch"])',
-  )
-  return [...all].map(
-    (one) =>
-      one.ariaPressed ??
-      (one.role === 'switch' ? one.ariaChecked : one.getAttribute('aria-valuenow')) ??
-      ('value' in one ? String(one.value) : one.textContent.trim()),
-  )
-}
-
-/** @param {Page} page @returns {Promise<string[]>} */
-async function shown(page) {
-  return /** @type {string[]} */ (await waitInPage(page, read))
-}
-
-/** Waits until a section shows the expected values. @param {Page} page @param {string[]} expected */
-async function assertShows(page, expected) {
-  try {
-    await waitInPage(
-      page,
-      // Functions inside one another cannot be passed.
-      `String((${read})()) === ${JSON.stringify(String(expected))}`,
+/** The values of the section's controls: of those that its address has. @param {Page} page */
+const stateOf = (page) =>
+  waitInPage(page, () => {
+    if (document.querySelector('.section [aria-busy="true"]')) return null
+    const controls = '[role="slider"], .figure input, select, [role="switch"], .controls [aria-pressed]'
+    return [...document.querySelectorAll(`.section :is(${controls})`)].map(
+      (one) =>
+        one.ariaPressed ??
+        one.ariaChecked ??
+        one.getAttribute('aria-valuenow') ??
+        /** @type {HTMLInputElement} */ (one).value,
     )
-  } catch {
-    assert.deepEqual(await shown(page), expected)
-  }
-}
-
-/**
- * Changes the first thing of a section that has a value, by keyboard: a dot, a number, a slider or a select;
- * else it presses the first switch, or button that is not pressed, in a figure.
- *
- * @param {Page} page
- */
-async function change(page) {
-  const values =
-    '.section :is(input.editable:enabled, input[type="range"]:enabled, [role="slider"][tabindex="0"], select:enabled)'
-  const buttons = '.figure button:is([aria-pressed="false"]:not([aria-haspopup]), [role="switch"])'
-  const first = (await page.$(values)) ?? (await get(page, buttons))
-  const key = await first.evaluate((one) => {
-    const control = /** @type {HTMLElement} */ (/** @type {Element} */ (one))
-    control.focus()
-    if (control.matches('button')) return 'Enter'
-    if (control.matches('select')) return 'ArrowDown'
-    return control.matches('[role="slider"]') ? 'ArrowRight' : 'ArrowUp'
   })
-  await press(page, key)
-}
 
-/** Changes a section, undoes it and redoes it. @param {Page} page @returns what it shows in the end */
-async function assertUndoes(page) {
-  const before = await shown(page)
-  await change(page)
-  await waitInPage(page, () => location.search.includes('&'))
-  const changed = await shown(page)
-  assert.notDeepEqual(changed, before)
-  await press(page, 'Control', 'z')
-  await assertShows(page, before)
-  await press(page, 'Control', 'Shift', 'z')
-  await assertShows(page, changed)
-  await waitInPage(page, () => location.search.includes('&'))
-  return changed
-}
+/** Goes through the whole history. @param {Page} page @param {boolean} shiftKey to its end */
+const goThrough = (page, shiftKey) =>
+  page.evaluate((shiftKey) => {
+    document.querySelector('dialog')?.close()
+    const press = { key: 'z', ctrlKey: true, shiftKey, bubbles: true }
+    for (let i = 0; i < 200; i++) document.body.dispatchEvent(new KeyboardEvent('keydown', press))
+  }, shiftKey)
 
 /**
  * Stops the page's clock, and counts how many frames in a row ask for the next one; in the page. A movement
@@ -235,17 +186,34 @@ async function assertGuesses(page, id) {
   }
 }
 
-/** Presses every button, but not those of a dialog: they ask for files, and other sites. @param {Page} page */
+/**
+ * Presses every button, but not those of a dialog, which copy; and asserts that what is pressed stays where it
+ * is, but for a guess, which the figure answers as well, and that a switch keeps its width.
+ *
+ * @param {Page} page
+ */
 async function pressAll(page) {
-  await page.evaluate(() => {
-    for (const button of document.querySelectorAll('.section button:enabled:not(dialog *)'))
+  const moved = await page.evaluate(async () => {
+    const moved = []
+    for (const button of document.querySelectorAll('.section button:enabled:not(dialog *)')) {
+      const before = button.getBoundingClientRect()
       if (button instanceof HTMLElement) button.click()
+      await new Promise((resolve) => setTimeout(resolve))
+      const after = button.getBoundingClientRect()
+      const isWider = button.role === 'switch' && after.width !== before.width
+      const isLower = !button.closest('.guess') && after.top !== before.top
+      if (after.width && (after.left !== before.left || isLower || isWider))
+        moved.push(`${button.textContent}: ${JSON.stringify([before, after])}`)
+    }
+    return moved
   })
+  assert.deepEqual(moved, [], 'what is pressed moves')
   await page.waitForSelector(WHOLE_SECTION)
 }
 
 /**
- * Asserts that the sections fit a screen, on a phone its width, and say no number that is none.
+ * Asserts that the sections fit a screen, on a phone its width, and say no number that is none; that the words of
+ * a button stand on one line, and that paragraphs take the width of a phone.
  *
  * @param {Page} page
  * @param {{ width: number, height: number }} size
@@ -260,11 +228,23 @@ async function assertFits(page, size, when) {
       // The words of this section are about NaN.
       const numbers = one.querySelector('#half-precision > .figure') ?? one
       const said = /** @type {HTMLElement} */ (numbers).innerText
-      return { id: one.id, tall: one.getBoundingClientRect().height, said }
+      const isNarrow = (/** @type {Element} */ part) => {
+        if (part.matches('p'))
+          return innerWidth < 700 && part.getBoundingClientRect().width < 0.7 * innerWidth
+        const words = document.createRange()
+        words.selectNodeContents(part)
+        return part.childElementCount === 0 && words.getClientRects().length > 1
+      }
+      const narrow = [...one.querySelectorAll('.text p, button')].filter(
+        (part) => part.checkVisibility() && isNarrow(part),
+      )
+      const texts = narrow.map(({ textContent }) => textContent)
+      return { id: one.id, tall: one.getBoundingClientRect().height, said, narrow: texts }
     }),
   )
-  for (const { id, tall, said } of sections) {
+  for (const { id, tall, said, narrow } of sections) {
     assert.doesNotMatch(said, /NaN|undefined/, id)
+    assert.deepEqual(narrow, [], `${id} has no room, ${size.width} wide, ${when}`)
     if (size.width >= 1280) assert.ok(tall <= size.height, `${id}: ${tall} of ${size.height} pixels, ${when}`)
   }
 }
@@ -286,7 +266,8 @@ const small = (page) =>
 
 /**
  * Asserts that a finger that misses a dot's middle by 12 pixels takes it, or, where dots are crowded, one of
- * them, and that a finger on anything that moves sideways may still scroll the page up and down.
+ * them, and that a finger on anything that moves sideways may still scroll the page up and down: then what it
+ * dragged goes back.
  *
  * @param {Page} page
  */
@@ -301,12 +282,30 @@ async function assertTouch(page) {
       for (const type of ['pointerdown', 'pointerup']) target?.dispatchEvent(new PointerEvent(type, place))
       return document.activeElement
     }
+    const values = () =>
+      [...document.querySelectorAll('svg [role="slider"]')].map((one) => one.ariaValueNow).join()
+    /** Drags with a finger until the browser scrolls the page instead. */
+    const scroll = (/** @type {number} */ clientX, /** @type {number} */ clientY) => {
+      const target = document.elementFromPoint(clientX, clientY)
+      const finger = { bubbles: true, pointerType: 'touch', clientY }
+      return [
+        values(),
+        ...['down', 'move', 'cancel'].map((type, i) => {
+          target?.dispatchEvent(
+            new PointerEvent(`pointer${type}`, { ...finger, clientX: clientX + 30 * Number(i > 0) }),
+          )
+          return values()
+        }),
+      ]
+    }
     /** @type {string[]} */
     const wrong = []
     for (const one of document.querySelectorAll('svg [role="slider"]')) {
       one.scrollIntoView({ block: 'center', behavior: 'instant' })
       const { left, top, width, height } = one.getBoundingClientRect()
       const [x, y] = [left + width / 2, top + height / 2]
+      const [before, , moved, after] = scroll(x, y)
+      if (moved === before || after !== before) wrong.push(`${one.ariaLabel}, dragged and canceled: ${after}`)
       const offsets = Array.from({ length: 24 }, (_, i) => 2 * i - 23)
       const across = offsets.map((d) => press(x + d, y))
       const along = offsets.map((d) => press(x, y + d))
@@ -324,15 +323,13 @@ async function assertTouch(page) {
   assert.deepEqual(wrong, [])
 }
 
-/** A slider's value and handle, the text of its section, and how it shows the focus. @param {Element} one */
+/** A slider's value, the text of its section, and how it shows the focus. @param {Element} one */
 function lookAt(one) {
   const section = /** @type {HTMLElement} */ (one.closest('.section'))
-  const handle = one.querySelector('circle, .chosen') ?? one.parentElement?.querySelector('path.handle')
   const style = getComputedStyle(one)
   return {
     value: Number(one.ariaValueNow ?? /** @type {HTMLInputElement} */ (one).value),
     most: Number(one.ariaValueMax ?? /** @type {HTMLInputElement} */ (one).max),
-    left: handle?.getBoundingClientRect().left, // the browser draws the handle of an input
     text: section.innerText,
     said: one.ariaValueText,
     output: one.parentElement?.querySelector('output')?.textContent,
@@ -357,8 +354,8 @@ function contrast(one, other) {
 }
 
 /**
- * Presses an arrow on each slider, and asserts that its value, its handle and the text of its section change,
- * that the page does not scroll, and that the ring of the focus can be seen.
+ * Presses an arrow on each slider, and asserts that its value and the text of its section change, that the page
+ * does not scroll, and that the ring of the focus can be seen. Up and down choose another dot of a figure.
  *
  * @param {Page} page
  */
@@ -370,14 +367,20 @@ async function assertKeys(page) {
     await page.evaluate(drawn)
     const before = await slider.evaluate(lookAt)
     const name = await slider.evaluate((one) => one.ariaLabel)
+    if (await slider.evaluate((one) => one.matches('svg *'))) {
+      const reached = () => page.evaluate(() => document.activeElement?.ariaLabel)
+      await press(page, 'ArrowDown')
+      assert.notEqual(await reached(), name, `${name}: no other dot is chosen`)
+      await press(page, 'ArrowUp')
+      assert.equal(await reached(), name)
+    }
     await press(page, before.value < before.most ? 'ArrowRight' : 'ArrowLeft')
     await page.waitForSelector(WHOLE_SECTION)
     await page.evaluate(drawn)
     const after = await slider.evaluate(lookAt)
     for (const what of /** @type {const} */ (['value', 'text']))
       assert.notEqual(after[what], before[what], `${name}: the ${what} stays`)
-    if (before.left === undefined) assert.equal(after.said, after.output, `${name}: what is said`)
-    else assert.notEqual(after.left, before.left, `${name}: the handle stays`)
+    if (after.output !== undefined) assert.equal(after.said, after.output, `${name}: what is said`)
     // What grows above it scrolls the page, so that the slider stays.
     const stays = after.scroll === before.scroll || after.top === before.top
     assert.ok(stays, `${name}: the page scrolls`)
@@ -447,8 +450,8 @@ describe('every section', { concurrency: 2 }, () => {
       let browsers
       /** @type {string[]} */
       let ids
-      /** By section: the address after a change, and what the section then shows. */
-      const changed = new Map()
+      /** By section: the address once all controls have been used, and what they then show. */
+      const used = new Map()
       before(async () => {
         url = await serve()
         browsers = await Promise.all(READERS.map((reader) => share(name, reader)))
@@ -493,6 +496,7 @@ describe('every section', { concurrency: 2 }, () => {
         await page.$$eval('.guess button', (all) => all.forEach((button) => button.click()))
         await assertFits(page, SLIDE, 'after the guesses')
         await assertFits(page, DESKTOP, 'after the guesses')
+        await assertFigures(page, 'after the guesses')
         assert.deepEqual([...complaints, ...foreign], [])
       })
 
@@ -555,6 +559,7 @@ describe('every section', { concurrency: 2 }, () => {
         await openAll(page)
         await page.$$eval('.guess button', (all) => all.forEach((button) => button.click()))
         await assertFits(page, PHONE, 'with every answer')
+        await assertFigures(page, 'on a phone, with every answer')
         assert.deepEqual([...complaints, ...foreign], [])
         if (inChromium) assert.deepEqual(await findings(page), [])
         await page.close()
@@ -578,29 +583,24 @@ describe('every section', { concurrency: 2 }, () => {
           await page.close()
         })
 
-      each(
-        'alone on a desktop: a change is undone and redone, Tab reaches all, guesses are answered',
-        async (id) => {
-          const { page, complaints, foreign } = await visit(`?embed=${id}`, PLAIN, {
-            ...DESKTOP,
-            ready: WHOLE_SECTION,
-          })
-          assert.equal((await page.$$('.section')).length, 1)
-          if (inChromium) assert.deepEqual(await findings(page), [])
-          const values = await assertUndoes(page)
-          changed.set(id, { address: await page.evaluate(() => location.search), values })
-          await reachByTab(page)
-          await assertGuesses(page, id)
-          await page.waitForSelector(WHOLE_SECTION)
-          await assertFits(page, DESKTOP, 'with the guess answered')
-          await assertFits(page, SLIDE, 'with the guess answered')
-          assert.deepEqual([...complaints, ...foreign], [])
-          await page.close()
-        },
-      )
+      each('alone on a desktop: Tab reaches all, guesses are answered', async (id) => {
+        const { page, complaints, foreign } = await visit(`?embed=${id}`, PLAIN, {
+          ...DESKTOP,
+          ready: WHOLE_SECTION,
+        })
+        assert.equal((await page.$$('.section')).length, 1)
+        if (inChromium) assert.deepEqual(await findings(page), [])
+        await reachByTab(page)
+        await assertGuesses(page, id)
+        await page.waitForSelector(WHOLE_SECTION)
+        await assertFits(page, DESKTOP, 'with the guess answered')
+        await assertFits(page, SLIDE, 'with the guess answered')
+        assert.deepEqual([...complaints, ...foreign], [])
+        await page.close()
+      })
 
       each(
-        'alone on a phone, dark and with reduced motion: nothing moves, everything fits, keys and fingers reach all',
+        'alone on a phone, dark and with reduced motion: nothing moves, everything fits, keys and fingers reach all, and all is undone and redone',
         async (id) => {
           const { page, complaints, foreign } = await visit(`?embed=${id}`, OTHER, {
             ...PHONE,
@@ -610,9 +610,12 @@ describe('every section', { concurrency: 2 }, () => {
           await assertFits(page, PHONE, 'on arrival')
           await assertStill(page, 'on arrival')
           assert.deepEqual(await small(page), [])
+          const before = await stateOf(page)
           await assertKeys(page)
+          await assertFigures(page, 'once every slider has moved')
           await assertTouch(page)
           await pressAll(page)
+          await assertFigures(page, 'once every button is pressed')
           await assertStill(page, 'once every button is pressed')
           for (const size of [SMALL_PHONE, ZOOMED, PHONE])
             await assertFits(page, size, 'with every button pressed')
@@ -621,29 +624,38 @@ describe('every section', { concurrency: 2 }, () => {
           if (inChromium) assert.deepEqual(await findings(page), [])
           // With its layer open the worked example is longer than a screen.
           if (id !== 'worked-example') await assertFits(page, SLIDE, 'with every button pressed')
+          const values = await stateOf(page)
+          await goThrough(page, false)
+          assert.deepEqual(await stateOf(page), before, 'what is undone')
+          await goThrough(page, true)
+          assert.deepEqual(await stateOf(page), values, 'what is redone')
+          const query = await page.$eval('.whole a', (link) => new URL(link.href).search)
+          const address = `?embed=${id}${query.replace('?', '&')}`
+          await waitInPage(page, `location.search === ${JSON.stringify(address)}`)
+          used.set(id, { address, values })
           assert.deepEqual([...complaints, ...foreign], [])
           await page.close()
         },
       )
 
       each(
-        'its figure alone fits a slide, in both sizes, and the address restores the change',
+        'its figure alone fits a slide, in both sizes, and the address restores what was changed',
         async (id) => {
-          const { address, values } = changed.get(id)
-          for (const query of [address, `?embed=${id}&size=large`]) {
-            const { page, complaints, foreign } = await visit(`${query}&show=figure&theme=dark`, STILL, {
-              ...SLIDE,
-              ready: WHOLE_SECTION,
-            })
-            if (query === address) await assertShows(page, values)
+          const { address, values } = used.get(id)
+          const query = `${address}&show=figure&theme=dark&size=large`
+          const { page, complaints, foreign } = await visit(query, STILL, { ...SLIDE, ready: WHOLE_SECTION })
+          assert.deepEqual(await stateOf(page), values)
+          for (const size of ['large', 'usual']) {
+            await page.evaluate((size) => (document.documentElement.dataset.size = size), size)
+            await page.evaluate(drawn)
             assert.ok((await overflow(page)) <= 0)
             const height = await page.evaluate(() => document.documentElement.scrollHeight)
-            assert.ok(height <= SLIDE.height, `${query}: ${height} pixels tall`)
-            const guess = await page.$('.alone .guess')
-            assert.equal((await guess?.isVisible()) ?? false, false)
-            assert.deepEqual([...complaints, ...foreign], [])
-            await page.close()
+            assert.ok(height <= SLIDE.height, `${size}: ${height} pixels tall`)
           }
+          const guess = await page.$('.alone .guess')
+          assert.equal((await guess?.isVisible()) ?? false, false)
+          assert.deepEqual([...complaints, ...foreign], [])
+          await page.close()
         },
       )
 
@@ -669,7 +681,17 @@ async function assertOpeningUndoes(browser) {
   const { page, complaints, foreign } = await open(browser, `${await serve()}?embed=opening`, {
     ready: WHOLE_SECTION,
   })
-  await assertUndoes(page)
+  const before = await stateOf(page)
+  await page.$eval('[role="slider"]', (dot) =>
+    /** @type {HTMLElement} */ (/** @type {Element} */ (dot)).focus(),
+  )
+  await press(page, 'ArrowRight')
+  const changed = await stateOf(page)
+  assert.notDeepEqual(changed, before)
+  await press(page, 'Control', 'z')
+  assert.deepEqual(await stateOf(page), before)
+  await press(page, 'Control', 'Shift', 'z')
+  assert.deepEqual(await stateOf(page), changed)
   assert.deepEqual([...complaints, ...foreign], [])
   await page.close()
 }

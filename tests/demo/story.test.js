@@ -15,6 +15,7 @@ import slice, { ALL, NORMS, PROMPT, TEMPERATURE } from '../../build/demo/section
 import { record } from '../../web/demo/recordings.js'
 import { randomFrom, readStory, writeStory } from '../../web/examples/stories/grammar.js'
 import { all } from '../all.js'
+import { says } from './says.js'
 import {
   BROWSERS,
   click,
@@ -112,16 +113,20 @@ describe('what the text says, for the stories of several seeds', () => {
   })
 
   test('σ grows to between 1 and 25, and after each norm is between 0.5 and 1.7; without norms it ends above 50', () => {
+    const [least, most, low, high, end] = [1, 25, 0.5, 1.7, 50]
+    says(`to σ between ${least} and ${most}. But each part gets a row with σ between ${low} and ${high}.`)
+    says(`Without norms σ ends above ${end}.`)
     for (const seed of seeds) {
       const engine = engineOf({ seed, off: ALL, replacement: 'nothing' })
       for (let words = 0; words < 60 && !engine.with.ended; words++) {
         const width = sigmas(engine.with, 'before')
         const after = sigmas(engine.with, 'after')
         const said = `seed ${seed}, word ${engine.with.at}: ${width}`
-        assert.ok(width[NORMS - 1] > width[0] && width[NORMS - 1] > 1 && width[NORMS - 1] < 25, said)
-        assert.ok(Math.min(...after) > 0.5 && Math.max(...after) < 1.7, `${after}`)
-        const end = sigmas(/** @type {Engine['with']} */ (engine.without), 'before')[NORMS - 1]
-        assert.ok(end > 50 && end > 2 * width[NORMS - 1], `${said}, without ${end}`)
+        const last = width[NORMS - 1]
+        assert.ok(last > width[0] && last > least && last < most, said)
+        assert.ok(Math.min(...after) > low && Math.max(...after) < high, `${after}`)
+        const without = sigmas(/** @type {Engine['with']} */ (engine.without), 'before')[NORMS - 1]
+        assert.ok(without > end && without > 2 * last, `${said}, without ${without}`)
         engine.step()
       }
     }
@@ -141,6 +146,9 @@ test('until the model is there, the page shows what it will write', async () => 
   const shown = [recording.with, recording.without].map(({ texts }) => texts.join('').trim())
   write({ off: ALL }).texts.forEach((text, i) => assert.ok(text.startsWith(shown[i]), shown[i]))
   assert.notEqual(shown[0], shown[1])
+  says(`before each part and at the end: ${NORMS} here, 2 · 12 + 1 = ${2 * 12 + 1} in the small GPT-2.`)
+  says(`one at the end: ${2 * 12 + 1} in the small GPT-2. Without them it babbles.`)
+  says(`The strokes are the ${model.embDim} numbers of the newest word.`)
   for (const { rows } of [way.with, way.without]) assert.equal(rows.length, 2 * NORMS * model.embDim)
 })
 

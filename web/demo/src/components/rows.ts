@@ -168,6 +168,9 @@ function sizeOf({ size: name = 'large', height }: DotRow, narrow: boolean) {
   return { ...size, above: height - below, below }
 }
 
+/** Where the stroke of a value stands, by the value's own place. */
+export const binOf = (x: number): number => BIN * Math.round(x / BIN)
+
 /**
  * Strokes for many values: each is as long as its bin is full. What is outside the axis is left out.
  *
@@ -178,7 +181,7 @@ export function strokes({ row, size, x, xs, y }: Line): string {
   const [min, max] = x.domain()
   row.values.forEach((value, i) => {
     if (!(value >= min && value <= max)) return
-    const bin = Math.round(xs[i] / BIN)
+    const bin = binOf(xs[i])
     bins.set(bin, (bins.get(bin) ?? 0) + 1)
   })
   const most = Math.max(...bins.values(), 1)
@@ -187,7 +190,7 @@ export function strokes({ row, size, x, xs, y }: Line): string {
   return [...bins]
     .map(([bin, count]) => {
       const length = least + ((longest - least) * count) / most
-      return `M${bin * BIN} ${(pile ? y : y + length / 2).toFixed(1)}v${(-length).toFixed(1)}`
+      return `M${bin} ${(pile ? y : y + length / 2).toFixed(1)}v${(-length).toFixed(1)}`
     })
     .join('')
 }

@@ -1,0 +1,262 @@
+// What a figure draws is what it says: its marks stand on its axis where their numbers are, and its texts, its
+// sentence for a screen reader, its controls and its colors are of the same numbers.
+
+/** @import { Page } from 'puppeteer-core' */
+
+import assert from 'node:assert/strict'
+
+/** Asserts that every figure of the page draws what it says. @param {Page} page @param {string} when */
+export async function assertFigures(page, when) {
+  const { wrong, seen } = await page.evaluate(look)
+  assert.deepEqual(wrong, [], when)
+  assert.ok(seen > 0, `no figure, ${when}`)
+}
+
+/** Runs in the page. @returns what is wrong, and how many marks were compared */
+function look() {
+  /** @type {string[]} */
+  const wrong = []
+  let seen = 0
+  const page = document.body
+  /** A number as the page writes it; NaN for one with a power. @param {unknown} text */
+  const read = (text) =>
+    Number(String(text).trim().replace('−', '-').replaceAll(',', '').replace('∞', 'Infinity') || NaN)
+  const get = (/** @type {Element} */ one, /** @type {string} */ name) => Number(one.getAttribute(name))
+  const all = (/** @type {Element} */ one, /** @type {string} */ selector) => [
+    ...one.querySelectorAll(selector),
+  ]
+  const textsOf = (/** @type {Element[]} */ some) => some.map(({ textContent }) => textContent ?? '')
+  const placesOf = (/** @type {Element} */ strokes) =>
+    (strokes.getAttribute('d')?.match(/M[-\d.]+/g) ?? []).map((at) => Number(at.slice(1)))
+  const style = (/** @type {Element} */ one, /** @type {string} */ name) =>
+    getComputedStyle(one).getPropertyValue(name)
+  const root = (/** @type {number} */ value) => Math.sign(value) * Math.sqrt(Math.abs(value))
+  const meanOf = (/** @type {number[]} */ some) => some.reduce((sum, one) => sum + one, 0) / some.length
+  const varianceOf = (/** @type {number[]} */ some) => meanOf(some.map((one) => (one - meanOf(some)) ** 2))
+
+  /** @param {Element} where @param {string} what @param {unknown} is @param {unknown} wanted @param {number} [by] */
+  const same = (where, what, is, wanted, by = 0) => {
+    seen++
+    if (!Object.is(is, wanted) && !(Math.abs(Number(is) - Number(wanted)) <= by))
+      wrong.push(`${where.closest('.section')?.id}: ${what} is ${is}, not ${wanted}`)
+  }
+
+  /** An axis by its ticks. Places may go with the square root. @param {{ at: number, value: number }[]} ticks */
+  function axisOf(ticks) {
+    const [first, last] = [ticks[0], ticks[ticks.length - 1]]
+    const scales = [(/** @type {number} */ value) => value, root].map((of, i) => {
+      const unit = (last.at - first.at) / (of(last.value) - of(first.value))
+      const to = (/** @type {number} */ value) => first.at + unit * (of(value) - of(first.value))
+      const from = (/** @type {number} */ at) => {
+        const value = (at - first.at) / unit + of(first.value)
+        return i ? value * Math.abs(value) : value
+      }
+      return { unit, to, from }
+    })
+    const fitting = scales.filter(({ to }) => ticks.every(({ at, value }) => Math.abs(to(value) - at) < 0.1))
+    if (!fitting.length) wrong.push(`no scale has the ticks ${JSON.stringify(ticks)}`)
+    return { ...(fitting[0] ?? scales[0]), sure: fitting.length === 1 }
+  }
+  const ticksOf = (/** @type {Element[]} */ some) =>
+    some.map((one) => ({ at: get(one, 'x'), value: read(one.textContent) }))
+
+  /** A color says a number's sign, and how far it is from 0. @param {Element} one @param {number} value @param {number} strength */
+  function assertColor(one, value, strength) {
+    same(one, `the color’s strength of ${value}`, strength, Math.min(1, Math.abs(value) / 1.5), 0.02)
+    if (Math.abs(value) > 0.01) same(one, `the sign of ${value}`, one.matches('.negative'), value < 0)
+  }
+  const strengthOf = (/** @type {Element} */ dot) => get(dot, 'fill-opacity') / 0.85
+  const listsIn = (/** @type {Element} */ { ariaLabel }) =>
+    [...(ariaLabel ?? '').matchAll(/: ((?:[−\d.,]+, )+[−\d.]+\d)/g)].map(([, list]) =>
+      list.split(', ').map(read),
+    )
+  /** What a slider says. @param {Element} one @param {number} value @param {string} name */
+  function assertSays(one, value, name) {
+    for (const said of [one.ariaValueNow, one.ariaValueText])
+      same(one, 'what is said', read(said), value, 0.006)
+    same(
+      one,
+      'its name',
+      one.ariaLabel
+        ?.replace(/number|feature/, '')
+        .match(/\d+/g)
+        ?.join(' '),
+      name,
+    )
+  }
+
+  // Rows of dots, and of strokes.
+  for (const svg of all(page, '.rows > svg')) {
+    const grid = all(svg, ':scope > :is(.axis, .zero)')
+    const labels = all(svg, '.tick')
+    const rows = all(svg, ':scope > g:has(> .base)')
+    const lists = listsIn(svg)
+    for (const [r, row] of rows.entries()) {
+      const [base] = all(row, '.base')
+      const [y, left, right] = ['y1', 'x1', 'x2'].map((name) => get(base, name))
+      const lines = grid
+        .filter((line) => get(line, 'y1') < y && get(line, 'y2') > y)
+        .map((line) => get(line, 'x1'))
+      // The texts of a shared axis stand below the last of its rows.
+      const ticks = [...new Set(labels.map((label) => get(label, 'y')))]
+        .map((height) => ticksOf(labels.filter((label) => get(label, 'y') === height)))
+        .findLast((some) => String(some.map(({ at }) => at)) === String(lines))
+      if (!ticks?.every(({ value }) => Number.isFinite(value))) continue // numbers with powers
+      const { to, from, unit, sure } = axisOf(ticks)
+      const within = (/** @type {number} */ value) => Math.min(right, Math.max(left, to(value)))
+      const dots = all(row, '.dot')
+      const handles = all(row, '[role="slider"]')
+      const values = handles.length
+        ? handles.map((one) => Number(one.ariaValueNow))
+        : dots.map((dot) => from(get(dot, 'cx')))
+      const whole = row.querySelector('.leaving') === null
+      for (const [i, dot] of dots.entries()) {
+        same(dot, `dot ${i + 1} of row ${r + 1}`, get(dot, 'cx'), within(values[i]), 0.6)
+        if (whole) assertColor(dot, values[i], strengthOf(dot))
+      }
+      const [sample] = /(?<=^Sample )\d/.exec(textsOf(all(row, '.label')).join()) ?? []
+      for (const [i, one] of handles.entries()) assertSays(one, values[i], `${sample} ${i + 1}`)
+      const written = textsOf(all(row, '.value')).map(read)
+      const said = dots.length && whole && lists.length === rows.length ? lists[r] : []
+      for (const list of [written, said])
+        for (const [i, one] of list.entries()) same(row, 'a number', one, values[i], 0.006)
+      const stats = textsOf(all(row, '.stat')).join(' ')
+      const [mean, variance] = ['mean', 'variance'].map((name) =>
+        read(new RegExp(`${name} ([−\\d.]+)(?= |$)`).exec(stats)?.[1]),
+      )
+      if (dots.length && whole && Number.isFinite(mean)) {
+        same(row, 'the mean', mean, meanOf(values), 0.006)
+        same(row, 'the tick of the mean', get(all(row, '.mean')[0], 'x1'), within(meanOf(values)), 0.6)
+        const [start, end] = ['x1', 'x2'].map((name) => get(all(row, '.deviation')[0], name))
+        if (Number.isFinite(variance) && start > left && end < right) {
+          same(row, 'the middle of the bar', (start + end) / 2, to(meanOf(values)), 0.6)
+          const spread = ((end - start) / 2 / unit) ** 2
+          same(row, 'the variance', variance, spread, 0.006 + 0.02 * spread)
+          const divided = [0, 1].map((less) => (varianceOf(values) * values.length) / (values.length - less))
+          const off = Math.min(...divided.map((one) => Math.abs(one - spread)))
+          same(row, `a bar for ${spread}`, off, 0, 0.006 + 0.02 * spread)
+        }
+      }
+      // Each number of the sentence has a stroke. A marked one has another color.
+      const strokes = all(row, '.strokes').flatMap(placesOf)
+      const off = (/** @type {number} */ at) => Math.min(...strokes.map((one) => Math.abs(one - at)))
+      const places = strokes.length && sure ? (lists[r] ?? []).map(to) : []
+      for (const at of places.filter((at) => at >= left && at <= right))
+        same(svg, `a stroke at ${at}`, off(at), 0, 1.1 + 0.006 * unit)
+      for (const lit of all(row, '.stroke')) same(svg, 'the marked stroke', off(get(lit, 'x1')), 0)
+    }
+    // A thread goes from dot to dot.
+    const middles = all(svg, '.dot').map((dot) => [get(dot, 'cx'), get(dot, 'cy')])
+    for (const thread of all(svg, '.thread'))
+      for (const end of [1, 2]) {
+        const [x, y] = [get(thread, `x${end}`), get(thread, `y${end}`)]
+        same(thread, 'its end', Math.min(...middles.map((at) => Math.hypot(at[0] - x, at[1] - y))), 0, 0.1)
+      }
+  }
+
+  // Grids: a cell's dot is as far from its middle as its number is from 0.
+  for (const svg of all(page, '.grid > svg')) {
+    const [dots, zeros, numbers] = ['.dot', '.zero', '.number'].map((selector) => all(svg, selector))
+    const values = textsOf(numbers).map(read)
+    same(svg, 'what is said', String(listsIn(svg).flat()), String(values))
+    const away = dots.map((dot, i) => get(dot, 'cx') - get(zeros[i], 'x1'))
+    const most = values.map(Math.abs).indexOf(Math.max(...values.map(Math.abs)))
+    const scale = away[most] / values[most]
+    for (const [i, dot] of dots.entries()) {
+      same(dot, `dot ${i + 1}`, away[i], values[i] * scale, 0.02 * scale + 0.05)
+      same(dot, 'the place of a number', get(numbers[i], 'x'), get(zeros[i], 'x1'), 0.1)
+      same(dot, 'whether its number is lit', numbers[i].matches('.lit'), dot.matches('.lit'))
+      assertColor(dot, values[i], strengthOf(dot))
+    }
+    for (const [i, one] of all(svg, '[role="slider"]').entries())
+      assertSays(one, values[i], `${Math.floor(i / 5) + 1} ${(i % 5) + 1}`)
+  }
+
+  for (const cell of all(page, 'table:not(.g) td.cell')) {
+    const value = read(cell.querySelector('input')?.ariaValueNow ?? cell.textContent)
+    const strength = Number(style(cell, '--strength'))
+    if (Number.isFinite(value)) assertColor(cell, cell.matches('.statistic') ? 0 : value, strength)
+  }
+
+  // A curve, its name, its answer and its loss are of one network; the figure says which one is in front.
+  for (const svg of all(page, '#training figure svg')) {
+    const { from } = axisOf(
+      all(svg, '.level').map((one) => ({ at: get(one, 'y') - 4, value: read(one.textContent) })),
+    )
+    for (const kind of ['with', 'without']) {
+      const told = all(page, `#training .answers .${kind}`)
+      const [name, answer, loss] = textsOf(told)
+      const [[curve], [end]] = ['curve', 'end'].map((part) => all(svg, `.${part}.${kind}`))
+      const isFront = (kind === 'with') === (all(page, '#training [role="switch"]')[0].ariaChecked === 'true')
+      same(svg, `which curve is last, ${name}`, all(svg, '.curve').at(-1) === curve, isFront)
+      const caption = all(page, '#training figcaption b')[0].textContent
+      same(svg, `what is in front, ${name}`, caption === `The loss ${name}`, isFront)
+      same(svg, `what is bold of ${name}`, Number(style(told[1], 'font-weight')) > 500, isFront)
+      same(svg, `what is dark of ${name}`, style(told[2], 'color') === style(page, 'color'), isFront)
+      same(svg, `what is faint of ${name}`, style(curve, 'opacity') === '1', isFront)
+      const ys = [...(curve.getAttribute('d') ?? '').matchAll(/ ([-\d.]+)/g)].map(([, y]) => from(Number(y)))
+      if (ys.length < 10) continue
+      same(svg, 'the name of a curve', end.textContent, name)
+      same(svg, 'the color of a name', style(end, 'fill'), style(curve, 'stroke'))
+      const last = ys.slice(-10)
+      if (Math.max(...last) < 2.99) same(svg, `the loss ${name} (${answer})`, read(loss), meanOf(last), 0.011)
+      same(svg, `that ${name} ${loss} is said`, svg.ariaLabel?.includes(`${name} ${loss}`), true)
+    }
+  }
+
+  // σ is how wide the strokes spread; a norm that is off looks so, and so do its output and its σ.
+  for (const svg of all(page, '#story .way svg')) {
+    const { from, unit } = axisOf(ticksOf(all(svg, '.tick')))
+    const [strokes, sigmas, norms] = ['.strokes', '.sigma', '.norm'].map((selector) => all(svg, selector))
+    const said = [...(svg.ariaLabel ?? '').matchAll(/σ (\S+) before, (\S+) after/g)].flatMap(
+      ([, ...both]) => both,
+    )
+    same(svg, 'what is said', String(said), String(textsOf(sigmas)))
+    for (const [i, row] of strokes.entries()) {
+      const width = Math.sqrt(varianceOf(placesOf(row).map(from)))
+      same(svg, `σ ${i + 1}`, read(sigmas[i].textContent), width, 0.04 * width + 0.02 + 0.5 / unit ** 2)
+    }
+    for (const [i, norm] of norms.entries()) {
+      const isOff = norm.ariaChecked === 'false'
+      const looks = [norm.textContent?.includes(': off'), norm.matches('.off')]
+      const after = [strokes, sigmas].map((some) => some[2 * i + 1].matches('.without'))
+      for (const one of [...looks, ...after]) same(norm, 'whether it looks off', one, isOff)
+    }
+  }
+
+  for (const one of all(page, 'button[role="switch"]'))
+    same(
+      one,
+      'what it says',
+      /(on|off)$/.exec(one.textContent?.trim() ?? '')?.[0],
+      one.ariaChecked === 'true' ? 'on' : 'off',
+    )
+  for (const legend of all(page, '#opening .legend :has(> .ring)')) {
+    const isShown = legend.checkVisibility({ visibilityProperty: true })
+    if (isShown) same(legend, 'how many rings it explains', all(page, '#opening .ghost').length > 0, true)
+  }
+
+  const bars = all(page, '#scale-and-shift .bar')
+  const shares = bars.map((bar) => Number(style(bar, '--now')))
+  for (const [i, bar] of bars.entries()) {
+    same(bar, 'a share', /\d+(?=%)/.exec(bar.textContent ?? '')?.[0], String(Math.round(100 * shares[i])))
+    const isBold = bar.previousElementSibling?.querySelector('b') !== null
+    same(bar, 'whether it is the likeliest', isBold, shares[i] === Math.max(...shares))
+  }
+  for (const lead of all(page, '#scale-and-shift .lead span')) {
+    const [, by, rest, left] = /γ · (\S+) − (\S+) = (\S+)/.exec(lead.textContent ?? '')?.map(read) ?? []
+    const [slider] = all(page, '#scale-and-shift input')
+    same(lead, 'the lead', left, by * Number(/** @type {HTMLInputElement} */ (slider).value) - rest, 0.02)
+  }
+
+  // Half precision: each number follows from those before it.
+  for (const steps of all(page, '#half-precision dl:not(.absent)')) {
+    const [x, mean, centered, square, sum, variance, deviation, last] = textsOf(all(steps, 'dd')).map(read)
+    same(steps, 'x − μ', centered, x - mean, 0.02 + 1e-3 * Math.abs(x))
+    if (square < Infinity) same(steps, 'its square', square, centered ** 2, 0.02 + 2e-3 * square)
+    same(steps, 'the variance', variance, sum / 80, 0.02 + 2e-3 * variance)
+    same(steps, 'the deviation', deviation, Math.sqrt(variance), 0.02 + 1e-3 * deviation)
+    same(steps, 'the quotient', last, centered / deviation, 0.02)
+  }
+  return { wrong, seen }
+}
