@@ -116,6 +116,12 @@ function look() {
       }
       const [sample] = /(?<=^Sample )\d/.exec(textsOf(all(row, '.label')).join()) ?? []
       for (const [i, one] of handles.entries()) assertSays(one, values[i], `${sample} ${i + 1}`)
+      // A ring stands where the section below has the dot.
+      const before = all(page, `#worked-example [aria-label^="sample ${sample}, "]`)
+      for (const ring of before.length ? all(row, '.ghost') : []) {
+        const off = before.map((one) => Math.abs(within(Number(one.ariaValueNow)) - get(ring, 'cx')))
+        same(ring, 'how far a ring is from its dot', Math.min(...off), 0, 0.6)
+      }
       const written = textsOf(all(row, '.value')).map(read)
       const said = dots.length && whole && lists.length === rows.length ? lists[r] : []
       for (const list of [written, said])
@@ -178,11 +184,49 @@ function look() {
     if (Number.isFinite(value)) assertColor(cell, cell.matches('.statistic') ? 0 : value, strength)
   }
 
+  /** The numbers of a chart's curve. @param {Element} svg @param {Element} curve */
+  function numbersOf(svg, curve) {
+    const levels = all(svg, '.level').map((one) => ({ at: get(one, 'y') - 4, value: read(one.textContent) }))
+    const { from } = axisOf(levels)
+    return [...(curve.getAttribute('d') ?? '').matchAll(/ ([-\d.]+)/g)].map(([, y]) => from(Number(y)))
+  }
+  for (const svg of all(page, 'figure svg:has(.curve)')) {
+    const names = all(svg, '.end')
+    const sentences = svg.ariaLabel?.split('; ') ?? []
+    for (const [i, curve] of all(svg, '.curve').entries()) {
+      if (names[i]) same(svg, 'the color of a name', style(names[i], 'fill'), style(curve, 'stroke'))
+      if (svg.closest('.section')) continue
+      // Of a notebook's curves each second one is dashed. The sentence has their ends.
+      const ys = numbersOf(svg, curve)
+      const said = sentences[i]
+        .replace(names[i].textContent ?? '', '')
+        .split(', ')
+        .map(read)
+      for (const [n, y] of [ys[0], ys[ys.length - 1]].entries())
+        same(svg, 'the end of a curve', said[n], y, 0.02 * (Math.max(...ys) - Math.min(...ys)))
+      same(svg, 'whether a curve is dashed', style(curve, 'stroke-dasharray') !== 'none', i % 2 === 1)
+    }
+  }
+
+  for (const table of all(page, 'table:has(td.value)')) {
+    const cells = all(table, 'td.value')
+    const values = cells.map((cell) => Number(cell.getAttribute('title')))
+    const most = Math.max(...values.map(Math.abs))
+    for (const [i, cell] of cells.entries()) {
+      same(cell, 'a number', read(cell.textContent), values[i], 0.0051)
+      same(
+        cell,
+        'its strength',
+        parseFloat(style(cell, '--strength')),
+        (65 * Math.abs(values[i])) / most,
+        0.51,
+      )
+      same(cell, 'its color', style(cell, '--color'), style(cell, values[i] < 0 ? '--below' : '--above'))
+    }
+  }
+
   // A curve, its name, its answer and its loss are of one network; the figure says which one is in front.
-  for (const svg of all(page, '#training figure svg')) {
-    const { from } = axisOf(
-      all(svg, '.level').map((one) => ({ at: get(one, 'y') - 4, value: read(one.textContent) })),
-    )
+  for (const svg of all(page, '#training figure svg'))
     for (const kind of ['with', 'without']) {
       const told = all(page, `#training .answers .${kind}`)
       const [name, answer, loss] = textsOf(told)
@@ -194,15 +238,12 @@ function look() {
       same(svg, `what is bold of ${name}`, Number(style(told[1], 'font-weight')) > 500, isFront)
       same(svg, `what is dark of ${name}`, style(told[2], 'color') === style(page, 'color'), isFront)
       same(svg, `what is faint of ${name}`, style(curve, 'opacity') === '1', isFront)
-      const ys = [...(curve.getAttribute('d') ?? '').matchAll(/ ([-\d.]+)/g)].map(([, y]) => from(Number(y)))
-      if (ys.length < 10) continue
+      const last = numbersOf(svg, curve).slice(-10)
+      if (last.length < 10) continue
       same(svg, 'the name of a curve', end.textContent, name)
-      same(svg, 'the color of a name', style(end, 'fill'), style(curve, 'stroke'))
-      const last = ys.slice(-10)
       if (Math.max(...last) < 2.99) same(svg, `the loss ${name} (${answer})`, read(loss), meanOf(last), 0.011)
       same(svg, `that ${name} ${loss} is said`, svg.ariaLabel?.includes(`${name} ${loss}`), true)
     }
-  }
 
   // σ is how wide the strokes spread; a norm that is off looks so, and so do its output and its σ.
   for (const svg of all(page, '#story .way svg')) {

@@ -30,6 +30,7 @@ import {
   useSite,
   waitInPage,
 } from '../demo/browser.js'
+import { assertFigures } from '../demo/figures.js'
 import {
   fileOf,
   isIdle,
@@ -86,6 +87,7 @@ for (const browser of BROWSERS)
           seen.map(({ text, error, isSame }) => [text + error, isSame]),
           cells.map(({ prints }) => [prints, prints !== '']),
         )
+        if (seen.some(({ figures }) => figures > 0)) await assertFigures(page, name)
         assert.deepEqual([...complaints, ...foreign], [])
         await page.close()
       },
@@ -116,9 +118,9 @@ test('an edit takes the mark away; it is kept, not run, after a reload; to forge
   assert.match(first.text, /^tensor\(/)
   assert.notEqual(first.text, recorded.attention[0].prints)
   assert.deepEqual([first.isSame, second.isSame], [false, true])
-  assert.match(await page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? ''), /cell 2$/)
-  await press(page, 'Run cell 2') // as it came, but it prints other numbers now
+  await pressKeys(page, 'Control', 'Enter') // cell 2 is as it came, but prints other numbers now
   assert.equal((await settle(page))[1].isSame, false)
+  assert.match(await page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? ''), /cell 2$/)
   await get(page, 'header ::-p-text(Your changes are kept in this browser.)')
   await page.reload()
   assert.equal((await settle(page))[0].text, '')
@@ -407,7 +409,10 @@ test('the editor completes names, and says what they are', async () => {
   assert.equal(await top(), before, 'the note moves nothing')
   await hover(page, '.cm-line', ({ left, top, height }) => ({ x: left + 70, y: top + height / 2 }))
   const tip = await get(page, '.cm-tooltip-hover')
-  assert.match(await tip.evaluate((one) => one.textContent ?? ''), /^new gpt\.LayerNorm\(embDim: .*\)/)
+  assert.match(
+    await tip.evaluate((one) => one.textContent ?? ''),
+    /^new gpt\.LayerNorm\(embDim: .*\)Layer norm.*\.$/,
+  )
 })
 
 test('axe finds nothing, light and dark, wide and narrow, and nothing is wider than the screen', async () => {
@@ -418,6 +423,11 @@ test('axe finds nothing, light and dark, wide and narrow, and nothing is wider t
     for (const value of ['light', 'dark']) {
       await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }])
       assert.deepEqual(await findings(page), [], `${width} pixels, ${value}`)
+      const [caret, code] = await page.$eval('.cm-content', (one) => {
+        const { caretColor, color } = getComputedStyle(one)
+        return [caretColor, color]
+      })
+      assert.equal(caret, code)
     }
     assert.ok((await overflow(page)) <= 0)
     // On a desktop the bar stays at the top.

@@ -29,7 +29,9 @@ export const look = () =>
     return {
       text: textOf('.output pre.text'),
       error: textOf('.output pre.error'),
-      isSame: cell.querySelector('.same') !== null,
+      isSame: [...cell.querySelectorAll('.same')].some((one) =>
+        /✓/.test(getComputedStyle(one, '::before').content),
+      ),
       figures: cell.querySelectorAll('figure:not(figure figure)').length,
     }
   })
