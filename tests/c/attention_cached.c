@@ -5,66 +5,47 @@
 #include "gpt_layers.h"
 #include "reference.h"
 
-/* The two kernels: a cache in float32, and one in int8. */
-typedef struct kernel {
-    size_t (*cache_size)(size_t capacity, size_t size);
-    size_t (*scratch_size)(size_t tokens, size_t past, size_t heads, size_t size);
-    int (*forward)(float *y, float *keys, float *values, float *scratch, const float *qkv, size_t batch,
-                   size_t tokens, size_t past, size_t capacity, size_t heads, size_t size, size_t part,
-                   size_t parts);
-    void (*reference)(float *y, float *keys, float *values, const float *qkv, size_t batch, size_t tokens,
-                      size_t past, size_t capacity, size_t heads, size_t size);
-} kernel;
-
-static const kernel in_float32 = {gpt_attention_cache_size, gpt_attention_cached_scratch_size,
-                                  gpt_attention_cached_forward, gpt_attention_cached_forward_ref};
-
-/* In int8, for each inner loop: the kernel, and its reference. */
-#define IN_INT8(name, dot)                                                                                   \
-    static int forward_##name(float *y, float *keys, float *values, float *scratch, const float *qkv,        \
-                              size_t batch, size_t tokens, size_t past, size_t capacity, size_t heads,       \
-                              size_t size, size_t part, size_t parts)                                        \
-    {                                                                                                        \
-        return gpt_attention_int8_forward(y, keys, values, scratch, qkv, batch, tokens, past, capacity,      \
-                                          heads, size, dot, part, parts);                                    \
-    }                                                                                                        \
-    static void reference_##name(float *y, float *keys, float *values, const float *qkv, size_t batch,       \
-                                 size_t tokens, size_t past, size_t capacity, size_t heads, size_t size)     \
-    {                                                                                                        \
-        gpt_attention_int8_forward_ref(y, keys, values, qkv, batch, tokens, past, capacity, heads, size,     \
-                                       dot);                                                                 \
-    }                                                                                                        \
-    static const kernel name = {gpt_attention_int8_cache_size, gpt_attention_int8_scratch_size,              \
-                                forward_##name, reference_##name};
-IN_INT8(by_int16, 0)
+/* The cache that is tested: in float32, or in int8 by one of its inner loops. */
 #ifdef __wasm_relaxed_simd__
-IN_INT8(by_dot, 1)
+enum { FLOAT32 = -1, LOOPS = 2 };
+#else
+enum { FLOAT32 = -1, LOOPS = 1 };
 #endif
-
-/* The one that is tested. */
-static const kernel *tested;
+static int tested;
 
 typedef struct shape {
     size_t batch, tokens, past, capacity, heads, size;
 } shape;
+#define SIZES(s) (s).batch, (s).tokens, (s).past, (s).capacity, (s).heads, (s).size
 
 static size_t y_floats(shape s) { return s.batch * s.tokens * s.heads * s.size; }
-static size_t cache_floats(shape s) { return s.batch * s.heads * tested->cache_size(s.capacity, s.size); }
+static size_t cache_floats(shape s)
+{
+    return s.batch * s.heads *
+           (tested == FLOAT32 ? gpt_attention_cache_size(s.capacity, s.size)
+                              : gpt_attention_int8_cache_size(s.capacity, s.size));
+}
 
 static int forward(float *y, float *keys, float *values, float *scratch, const float *qkv, shape s)
 {
-    return tested->forward(y, keys, values, scratch, qkv, s.batch, s.tokens, s.past, s.capacity, s.heads,
-                           s.size, 0, 1);
+    return tested == FLOAT32
+               ? gpt_attention_cached_forward(y, keys, values, scratch, qkv, SIZES(s), 0, 1)
+               : gpt_attention_int8_forward(y, keys, values, scratch, qkv, SIZES(s), tested, 0, 1);
 }
 
 static void forward_ref(float *y, float *keys, float *values, const float *qkv, shape s)
 {
-    tested->reference(y, keys, values, qkv, s.batch, s.tokens, s.past, s.capacity, s.heads, s.size);
+    if (tested == FLOAT32)
+        gpt_attention_cached_forward_ref(y, keys, values, qkv, SIZES(s));
+    else
+        gpt_attention_int8_forward_ref(y, keys, values, qkv, SIZES(s), tested);
 }
 
 static float *scratch_of(shape s)
 {
-    return output("scratch", tested->scratch_size(s.tokens, s.past, s.heads, s.size));
+    return output("scratch", tested == FLOAT32
+                                 ? gpt_attention_cached_scratch_size(s.tokens, s.past, s.heads, s.size)
+                                 : gpt_attention_int8_scratch_size(s.tokens, s.past, s.heads, s.size));
 }
 
 /* A cache of random numbers up to position `past`, in memory that was full of `rest`. */
@@ -87,7 +68,8 @@ static void expect_pieces(const float *y, const float *qkv, double allowed, cons
     const shape all = all_at_once;
     float *keys = output("keys", cache_floats(all)), *values = output("values", cache_floats(all));
     float *piece = work(3 * y_floats(all)), *y_piece = work(y_floats(all));
-    float *scratch = work(tested->scratch_size(TOKENS, TOKENS, HEADS, SIZE));
+    const shape most = {BATCH, TOKENS, TOKENS, TOKENS, HEADS, SIZE};
+    float *scratch = scratch_of(most);
     size_t past = 0;
     for (size_t p = 0; past < TOKENS; p++) {
         const size_t wanted = pieces[p % count], n = wanted < TOKENS - past ? wanted : TOKENS - past;
@@ -238,7 +220,7 @@ static void refuses_small_capacities(void)
 
 static void test_attention_cached(void)
 {
-    tested = &in_float32;
+    tested = FLOAT32;
     promise("cached attention token by token and in pieces is attention in one pass, to 2e-6", pieces_agree);
     promise("cached attention of a truncated cache does not depend on what was cut off, not even on NaN",
             truncates);
@@ -249,22 +231,11 @@ static void test_attention_cached(void)
 
 SUITE("attention_cached", test_attention_cached)
 
-/* In int8, with the kernel of each inner loop. */
-static const kernel *const in_int8[] = {
-    &by_int16,
-#ifdef __wasm_relaxed_simd__
-    &by_dot,
-#endif
-};
-enum { LOOPS = sizeof in_int8 / sizeof *in_int8 };
-
+/* In int8, by each inner loop. */
 static void (*by_one_loop)(void);
 static void by_each_loop(void)
 {
-    for (size_t k = 0; k < LOOPS; k++) {
-        tested = in_int8[k];
-        by_one_loop();
-    }
+    for (tested = 0; tested < LOOPS; tested++) by_one_loop();
 }
 static void promise_of_loops(const char *name, void (*test)(void))
 {
@@ -282,20 +253,20 @@ static void loops_agree(void)
         in_case("size %zu", size);
         const float *qkv = random_input("qkv", ALL * 3 * TWO * size, -2.0f, 2.0f);
         float *y[LOOPS];
-        for (size_t loop = 0; loop < LOOPS; loop++) {
-            tested = in_int8[loop];
+        for (tested = 0; tested < LOOPS; tested++) {
             const shape first = {1, FIRST, 0, ALL, TWO, size};
             float *keys = work(cache_floats(first)), *values = work(cache_floats(first));
-            float *scratch = work(tested->scratch_size(FIRST, ALL, TWO, size));
-            y[loop] = work(ALL * TWO * size);
-            expect_status(forward(y[loop], keys, values, scratch, qkv, first), GPT_OK);
+            const shape most = {1, FIRST, ALL, ALL, TWO, size};
+            float *scratch = scratch_of(most);
+            y[tested] = work(ALL * TWO * size);
+            expect_status(forward(y[tested], keys, values, scratch, qkv, first), GPT_OK);
             for (size_t t = FIRST; t < ALL; t++) {
                 const shape s = {1, 1, t, ALL, TWO, size};
                 expect_status(
-                    forward(y[loop] + t * TWO * size, keys, values, scratch, qkv + t * 3 * TWO * size, s),
+                    forward(y[tested] + t * TWO * size, keys, values, scratch, qkv + t * 3 * TWO * size, s),
                     GPT_OK);
             }
-            expect_same("y by the other loop", y[loop], y[0], ALL * TWO * size);
+            expect_same("y by the other loop", y[tested], y[0], ALL * TWO * size);
         }
         end_case();
     }
