@@ -1,3 +1,4 @@
+/** @import { Tensor } from 'gpt-layers' */
 /** @import { Gpt } from './support.js' */
 
 import assert from 'node:assert/strict'
@@ -55,59 +56,44 @@ test('200 training steps in scopes keep the heap flat', () => {
   assert.deepEqual([heapSize(gpt), usedMemory(gpt)], [size, used])
 })
 
-test('500 training steps in a loop that yields keep the heap flat', async () => {
-  gpt = await loadForTest({ maxMemory: 2 })
-  const step = training(gpt, 1000)
-  for (let i = 0; i < 500; i++) {
-    step(i) // 16 kB of logits: the heap holds 100 of them
-    await nextTask()
-  }
-})
+const squareOf = (/** @type {Tensor} */ x) => () => x.mul(x).sum()
+const normOf = (/** @type {number} */ rows) => {
+  const [norm, x] = [new gpt.LayerNorm(768).eval(), gpt.randn([rows, 768])]
+  return () => norm.forward(x)
+}
 
-test('graphs that are dropped without backward are freed by the collector', async () => {
-  gpt = await loadForTest({ maxMemory: 4 })
-  const x = gpt.parameter(gpt.ones([1000]))
-  for (let i = 0; i < 3000; i++) {
-    x.mul(x).sum() // 4 kB: the heap holds 1,000 of them
-    await nextTask()
-  }
-})
+/**
+ * What a program does in task after task, and holds nothing of: the most memory in MiB, how often, and the task.
+ *
+ * @type {Record<string, [maxMemory: number, times: number, make: () => (i: number) => unknown]>}
+ */
+const TASKS = {
+  'a training step with 16 kB of logits': [2, 500, () => training(gpt, 1000)],
+  'a graph of 4 kB, without backward': [4, 3000, () => squareOf(gpt.parameter(gpt.ones([1000])))],
+  'an output of 300 kB': [64, 1500, () => normOf(100)],
+  'an output of 6 MB, of which few fit': [64, 50, () => normOf(2000)],
+  'an output of 64 bytes': [2, 80_000, () => squareOf(gpt.randn([16]))],
+  'an optimizer with a state of 8 kB': [
+    4,
+    1500,
+    () => {
+      const x = gpt.parameter(gpt.ones([1000]))
+      x.grad = gpt.ones([1000])
+      return () => new gpt.AdamW([x]).step()
+    },
+  ],
+}
 
-test('a program that holds nothing and yields never runs out of memory', async () => {
-  gpt = await loadForTest({ maxMemory: 64 })
-  const norm = new gpt.LayerNorm(768).eval()
-  const x = gpt.randn([100, 768])
-  for (let i = 0; i < 1500; i++) {
-    norm.forward(x) // 300 kB: the heap holds 200 of them
-    await nextTask()
-  }
-  // 6 MB each: the heap holds about 10 of them, so the collector must start early.
-  const large = gpt.randn([2000, 768])
-  for (let i = 0; i < 50; i++) {
-    norm.forward(large)
-    await nextTask()
-  }
-})
-
-test('many small tensors that nobody holds are freed, too', async () => {
-  gpt = await loadForTest({ maxMemory: 2 })
-  const relu = new gpt.ReLU().eval()
-  const x = gpt.randn([16])
-  for (let i = 0; i < 80_000; i++) {
-    relu.forward(x) // 64 bytes: the heap holds 32,000 of them
-    await nextTask()
-  }
-})
-
-test('the state of an optimizer that nobody holds is freed, too', async () => {
-  gpt = await loadForTest({ maxMemory: 4 })
-  const x = gpt.parameter(gpt.ones([1000]))
-  x.grad = gpt.ones([1000])
-  for (let i = 0; i < 1500; i++) {
-    new gpt.AdamW([x]).step() // 8 kB: the heap holds 500 of them
-    await nextTask()
-  }
-})
+for (const [what, [maxMemory, times, make]] of Object.entries(TASKS)) {
+  test(`${times} times ${what}, held by nobody, fit into ${maxMemory} MiB`, async () => {
+    gpt = await loadForTest({ maxMemory })
+    const task = make()
+    for (let i = 0; i < times; i++) {
+      task(i)
+      await nextTask()
+    }
+  })
+}
 
 test('what a scope returns is freed when nobody holds it, and what is disposed by then is freed once', async () => {
   gpt = await loadForTest({ maxMemory: 4 })
