@@ -9,6 +9,7 @@ import { BatchNorm, load, manualSeed, noGrad, rand, randn, scope, tensor } from 
 import { exact } from '../../build/demo/numbers.js'
 import { draw, normalize, statistics } from '../../build/demo/sections/batch-norm/compute.js'
 import { BATCH, FEATURES, LIMITS } from '../../build/demo/sections/batch-norm/slice.js'
+import { assertFigures } from './figures.js'
 import { says } from './says.js'
 import { click, focus, hold, hover, near, parse, press, test, text, useSite } from './browser.js'
 
@@ -218,16 +219,7 @@ test('the guess points at a number of four samples in training; one sample batch
 test('every dot stays in its cell, also where batch norm’s numbers in evaluation are larger than 3', async () => {
   const { page } = await show('&batch-norm.mode=evaluation&batch-norm.edits=x13:-3,x24:-3')
   assert.ok(Math.min(...(await numbers(page, 'batch')).flat()) < -3)
-  const out = await page.$$eval('#batch-norm svg', (all) =>
-    all.flatMap((svg) => {
-      const edges = [...svg.querySelectorAll('.edge')].map((one) => Number(one.getAttribute('x1')))
-      const half = (edges[1] - edges[0]) / 2
-      const middles = [...svg.querySelectorAll('.number')].map((one) => Number(one.getAttribute('x')))
-      const dots = [...svg.querySelectorAll('.dot')].map((one) => Number(one.getAttribute('cx')))
-      return dots.map((x, i) => Math.abs(x - middles[i]) / half).filter((part) => !(part < 1))
-    }),
-  )
-  assert.deepEqual(out, [])
+  await assertFigures(page, 'with numbers beyond −3')
   await page.close()
 })
 

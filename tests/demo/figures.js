@@ -168,8 +168,10 @@ function look() {
     const away = dots.map((dot, i) => get(dot, 'cx') - get(zeros[i], 'x1'))
     const most = values.map(Math.abs).indexOf(Math.max(...values.map(Math.abs)))
     const scale = away[most] / values[most]
+    const [left, right] = all(svg, '.edge').map((edge) => get(edge, 'x1'))
     for (const [i, dot] of dots.entries()) {
       same(dot, `dot ${i + 1}`, away[i], values[i] * scale, 0.02 * scale + 0.05)
+      same(dot, 'whether it is in its cell', Math.abs(away[i]) < (right - left) / 2, true)
       same(dot, 'the place of a number', get(numbers[i], 'x'), get(zeros[i], 'x1'), 0.1)
       same(dot, 'whether its number is lit', numbers[i].matches('.lit'), dot.matches('.lit'))
       assertColor(dot, values[i], strengthOf(dot))
@@ -249,12 +251,16 @@ function look() {
   for (const svg of all(page, '#story .way svg')) {
     const { from, unit } = axisOf(ticksOf(all(svg, '.tick')))
     const [strokes, sigmas, norms] = ['.strokes', '.sigma', '.norm'].map((selector) => all(svg, selector))
+    const ends = all(svg, '.tick').map((tick) => get(tick, 'x'))
     const said = [...(svg.ariaLabel ?? '').matchAll(/σ (\S+) before, (\S+) after/g)].flatMap(
       ([, ...both]) => both,
     )
     same(svg, 'what is said', String(said), String(textsOf(sigmas)))
     for (const [i, row] of strokes.entries()) {
-      const width = Math.sqrt(varianceOf(placesOf(row).map(from)))
+      const places = placesOf(row)
+      const inside = places.filter((at) => at > Math.min(...ends) && at < Math.max(...ends))
+      same(svg, `how many numbers of row ${i + 1} are on the axis`, inside.length, 80)
+      const width = Math.sqrt(varianceOf(places.map(from)))
       same(svg, `σ ${i + 1}`, read(sigmas[i].textContent), width, 0.04 * width + 0.02 + 0.5 / unit ** 2)
     }
     for (const [i, norm] of norms.entries()) {

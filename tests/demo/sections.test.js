@@ -588,7 +588,7 @@ describe('every section', { concurrency: 2 }, () => {
           ...DESKTOP,
           ready: WHOLE_SECTION,
         })
-        assert.equal((await page.$$('.section')).length, 1)
+        assert.equal((await page.$$('.section, #contents, footer')).length, 1)
         if (inChromium) assert.deepEqual(await findings(page), [])
         await reachByTab(page)
         await assertGuesses(page, id)
@@ -629,7 +629,8 @@ describe('every section', { concurrency: 2 }, () => {
           assert.deepEqual(await stateOf(page), before, 'what is undone')
           await goThrough(page, true)
           assert.deepEqual(await stateOf(page), values, 'what is redone')
-          const query = await page.$eval('.whole a', (link) => new URL(link.href).search)
+          const [query, hash] = await page.$eval('.whole a', ({ search, hash }) => [search, hash])
+          assert.equal(hash, `#${id}`)
           const address = `?embed=${id}${query.replace('?', '&')}`
           await waitInPage(page, `location.search === ${JSON.stringify(address)}`)
           used.set(id, { address, values })

@@ -93,21 +93,6 @@ test('a number can be dragged with a finger', async () => {
   await page.close()
 })
 
-test('an embedded section stands alone with its state and links to the whole page', async () => {
-  const { page, complaints } = await site.open('?embed=worked-example&example.edits=x11:2', {
-    ready: '.section',
-  })
-  await openLayer(page)
-  assert.equal(await value(page, 'x₁₁'), 2)
-  for (const part of ['#contents', 'footer']) assert.equal(await page.$(part), null)
-  assert.equal((await page.$$('.section')).length, 1)
-  assert.match(await page.$eval('.whole a', (link) => link.href), /\?example.edits=x11:2#worked-example$/)
-  await dragNumber(page, 'x₁₂', 40)
-  await page.waitForFunction(() => /embed=worked-example&example.edits=x11:2,x12:/.test(location.search))
-  assert.deepEqual(complaints, [])
-  await page.close()
-})
-
 test('links can be copied; if the browser refuses, the link appears, to be copied by hand', async () => {
   const { page } = await site.open('?example.edits=x11:2', EXAMPLE)
   await openLayer(page)

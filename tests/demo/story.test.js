@@ -15,6 +15,7 @@ import slice, { ALL, NORMS, PROMPT, TEMPERATURE } from '../../build/demo/section
 import { record } from '../../web/demo/recordings.js'
 import { randomFrom, readStory, writeStory } from '../../web/examples/stories/grammar.js'
 import { all } from '../all.js'
+import { assertFigures } from './figures.js'
 import { says } from './says.js'
 import {
   BROWSERS,
@@ -250,27 +251,16 @@ describe('inside a GPT', { concurrency: 2 }, () => {
         for (const off of ['', '&story.off=all']) {
           const { page } = await still(off)
           await waitInPage(page, () => document.querySelector('#story .controls .note') === null)
-          const { places, ends } = await page.evaluate(() => {
-            const all = [...document.querySelectorAll('#story .strokes')]
-            const places = all.map((one) =>
-              (one.getAttribute('d')?.match(/M[-\d]+/g) ?? []).map((at) => at.slice(1)),
-            )
-            const lines = [...document.querySelectorAll('#story line')].map((one) =>
-              Number(one.getAttribute('x1')),
-            )
-            return { places, ends: [Math.min(...lines), Math.max(...lines)] }
-          })
-          assert.equal(places.length, 2 * NORMS)
-          for (const row of places) {
-            assert.equal(row.length, model.embDim)
-            for (const at of row.map(Number)) assert.ok(at > ends[0] && at < ends[1], `${at} of ${ends}`)
-          }
+          await assertFigures(page, off)
+          const places = await page.$eval('#story .strokes', (one) =>
+            (one.getAttribute('d')?.match(/M[-\d]+/g) ?? []).map((at) => Number(at.slice(1))),
+          )
           await hover(page, '#story .way svg', ({ left, top, width }) => ({
             x: left + 0.62 * width,
             y: top + 20,
           }))
           const pointer = await page.$eval('#story .way svg', (svg) => 0.62 * svg.clientWidth)
-          const far = places[0].map((at) => Math.abs(Number(at) - pointer))
+          const far = places.map((at) => Math.abs(at - pointer))
           const number = 1 + far.indexOf(Math.min(...far))
           assert.match(
             await text(page, '#story .figure > .note'),
