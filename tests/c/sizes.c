@@ -4,88 +4,68 @@
 #include "check.h"
 #include "gpt_layers.h"
 
-enum { MOST_SIZES = 3 };
-
-/* A function of sizes a, b and c, and the products of them that must be addressable. */
+/* A scratch size for sizes a, b and c, and the products of these that must be addressable. */
 typedef struct scratch {
-    const char *name;
-    size_t (*size)(size_t a, size_t b, size_t c);
-    const char *tensors;
+    const char *name, *tensors;
+    size_t size;
 } scratch;
 
-#define SIZE_OF(name, ...)                                                                                   \
-    static size_t size_of_##name(size_t a, size_t b, size_t c)                                               \
-    {                                                                                                        \
-        (void)c;                                                                                             \
-        return __VA_ARGS__;                                                                                  \
-    }
-SIZE_OF(linear, gpt_linear_scratch_size(a, b))
-SIZE_OF(linear_backward, gpt_linear_backward_scratch_size(a, b))
-SIZE_OF(conv1d, gpt_conv1d_scratch_size(a, b))
-SIZE_OF(conv1d_backward, gpt_conv1d_backward_scratch_size(a, b))
-SIZE_OF(int8_linear, gpt_int8_linear_scratch_size(a, b, 2))
-SIZE_OF(feedforward, gpt_feedforward_scratch_size(a, b, c))
-SIZE_OF(attention, gpt_attention_scratch_size(a, b))
-SIZE_OF(attention_backward, gpt_attention_backward_scratch_size(a, b))
-SIZE_OF(attention_cached, gpt_attention_cached_scratch_size(a, 0, b, c))
-SIZE_OF(attention_cached_token, gpt_attention_cached_scratch_size(1, a, b, c))
-SIZE_OF(attention_cache, gpt_attention_cache_size(a, b))
-SIZE_OF(attention_int8, gpt_attention_int8_scratch_size(a, 0, b, c))
-SIZE_OF(attention_int8_token, gpt_attention_int8_scratch_size(1, a, b, c))
-SIZE_OF(attention_int8_cache, gpt_attention_int8_cache_size(a, b))
-
 enum { SCRATCHES = 14 };
-static const scratch scratches[SCRATCHES] = {
-    {"linear", size_of_linear, "ab"},
-    {"linear_backward", size_of_linear_backward, "ab"},
-    {"conv1d", size_of_conv1d, "ab"},
-    {"conv1d_backward", size_of_conv1d_backward, "ab"},
-    {"int8_linear", size_of_int8_linear, "ab"},
-    {"feedforward", size_of_feedforward, "ab bc"},
-    {"attention", size_of_attention, "ab"},
-    {"attention_backward", size_of_attention_backward, "ab"},
-    {"attention_cached", size_of_attention_cached, "abc"},
-    {"attention_cached, one token", size_of_attention_cached_token, "abc"},
-    {"attention's cache", size_of_attention_cache, "ab"},
-    {"attention_int8", size_of_attention_int8, "abc"},
-    {"attention_int8, one token", size_of_attention_int8_token, "abc"},
-    {"attention's cache in int8", size_of_attention_int8_cache, "ab"},
-};
+static scratch scratch_for(size_t k, size_t a, size_t b, size_t c)
+{
+    const scratch all[SCRATCHES] = {
+        {"linear", "ab", gpt_linear_scratch_size(a, b)},
+        {"linear_backward", "ab", gpt_linear_backward_scratch_size(a, b)},
+        {"conv1d", "ab", gpt_conv1d_scratch_size(a, b)},
+        {"conv1d_backward", "ab", gpt_conv1d_backward_scratch_size(a, b)},
+        {"int8_linear", "ab", gpt_int8_linear_scratch_size(a, b, 2)},
+        {"feedforward", "ab bc", gpt_feedforward_scratch_size(a, b, c)},
+        {"attention", "ab", gpt_attention_scratch_size(a, b)},
+        {"attention_backward", "ab", gpt_attention_backward_scratch_size(a, b)},
+        {"attention_cached", "abc", gpt_attention_cached_scratch_size(a, 0, b, c)},
+        {"attention_cached, one token", "abc", gpt_attention_cached_scratch_size(1, a, b, c)},
+        {"attention's cache", "ab", gpt_attention_cache_size(a, b)},
+        {"attention_int8", "abc", gpt_attention_int8_scratch_size(a, 0, b, c)},
+        {"attention_int8, one token", "abc", gpt_attention_int8_scratch_size(1, a, b, c)},
+        {"attention's cache in int8", "ab", gpt_attention_int8_cache_size(a, b)},
+    };
+    return all[k];
+}
 
-/* Calls `expect_one` with every kind of sizes that make one of the tensors unaddressable: one size too large
- * and the others 0 or 1; two sizes whose product is too large or wraps to 0, and the others 0 or 1. */
-static void each_impossible_size(const scratch *k, void (*expect_one)(const scratch *k, const size_t *s))
+static void expect_no_scratch(size_t k, const size_t *s)
+{
+    const scratch found = scratch_for(k, s[0], s[1], s[2]);
+    in_case("%s, sizes %zu, %zu, %zu", found.name, s[0], s[1], s[2]);
+    expect(found.size == SIZE_MAX, "expected SIZE_MAX, got %zu", found.size);
+}
+
+/* Every kind of sizes that make one of the tensors unaddressable: one size too large and the others 0 or 1; two
+ * sizes whose product is too large or wraps to 0, and the others 0 or 1. */
+static void expect_no_scratch_of(size_t k)
 {
     enum { LARGE = 5, BITS = 8 * sizeof(size_t) };
     static const size_t large[LARGE] = {SIZE_MAX / 8, SIZE_MAX / 8 + 1, SIZE_MAX / 4, SIZE_MAX / 2, SIZE_MAX};
-    for (const char *first = k->tensors; *first; first++) {
+    for (const char *first = scratch_for(k, 0, 0, 0).tensors; *first; first++) {
         if (*first == ' ') continue;
         for (size_t other = 0; other <= 1; other++) {
-            size_t s[MOST_SIZES] = {other, other, other}, *const one = s + (*first - 'a');
+            size_t s[3] = {other, other, other}, *const one = s + (*first - 'a');
             for (size_t l = 0; l < LARGE; l++) {
                 *one = large[l];
-                expect_one(k, s);
+                expect_no_scratch(k, s);
             }
             for (const char *second = first + 1; *second && *second != ' '; second++)
                 for (size_t bits = BITS / 2 - 1; bits <= BITS / 2; bits++) {
                     *one = s[*second - 'a'] = (size_t)1 << bits;
-                    expect_one(k, s);
+                    expect_no_scratch(k, s);
                     s[*second - 'a'] = other;
                 }
         }
     }
 }
 
-static void expect_no_scratch(const scratch *k, const size_t *s)
-{
-    in_case("%s, sizes %zu, %zu, %zu", k->name, s[0], s[1], s[2]);
-    const size_t size = k->size(s[0], s[1], s[2]);
-    expect(size == SIZE_MAX, "expected SIZE_MAX, got %zu", size);
-}
-
 static void scratch_sizes_do_not_wrap(void)
 {
-    for (size_t k = 0; k < SCRATCHES; k++) each_impossible_size(&scratches[k], expect_no_scratch);
+    for (size_t k = 0; k < SCRATCHES; k++) expect_no_scratch_of(k);
 }
 
 /* It is for a block of rows, outputs or tokens: more of them need no more. */
