@@ -195,21 +195,114 @@ test('backward through all parts of a tensor makes one gradient of its size, not
   }
 })
 
-test('the gradient of a part is not added to memory that another gradient shares', () => {
-  const x = gpt.parameter(gpt.zeros([2]))
-  const whole = x.mul(1)
-  const other = gpt.parameter(gpt.zeros([2]))
-  whole.add(other).sum().add(whole.at(0)).backward()
-  assert.deepEqual(
-    [x.grad?.toArray(), other.grad?.toArray()],
-    [
-      [2, 1],
-      [1, 1],
-    ],
-  )
-  const dy = gpt.ones([2])
-  gpt.record(gpt.zeros([2]), [x, other], () => [dy, dy]).backward(gpt.ones([2]))
-  assert.deepEqual(dy.toArray(), [1, 1])
+/**
+ * A step of one's own with twice the gradient for both inputs, in one memory: `pair` makes two of a tensor.
+ *
+ * @param {(g: Tensor) => [Tensor, Tensor]} [pair]
+ */
+const twice = (pair = (g) => [g, g]) => {
+  return (/** @type {Tensor} */ a, /** @type {Tensor} */ b) =>
+    gpt.record(gpt.ones([2]), [a, b], (dy) => pair(dy.mul(2)))
+}
+
+/**
+ * Graphs of two leaves [2], and what dy = [10, 20] gives to each; null for nothing.
+ *
+ * @type {[graph: (a: Tensor, b: Tensor) => Tensor, da: number[], db: number[] | null][]}
+ */
+const GRAPHS = [
+  [(a, b) => a.add(b), [10, 20], [10, 20]],
+  [(a, b) => a.reshape([2, 1]).reshape([2]).add(b.clone()), [10, 20], [10, 20]],
+  [(a, b) => gpt.record(gpt.ones([2]), [a, b], (dy) => [dy, dy]), [10, 20], [10, 20]],
+  [(a, b) => gpt.record(gpt.ones([2]), [a, b], (dy) => [dy.detach(), dy.reshape([2])]), [10, 20], [10, 20]],
+  [(a, b) => twice()(a, b), [20, 40], [20, 40]],
+  [(a, b) => twice()(a.mul(1), b.mul(1)), [20, 40], [20, 40]],
+  [twice((g) => [g, g.reshape([1, 2]).reshape([2])]), [20, 40], [20, 40]],
+  [twice((g) => [g.detach(), g]), [20, 40], [20, 40]],
+  [(a) => twice()(a, a), [40, 80], null],
+  [
+    (a, b) => {
+      const [h, k] = [a.mul(1), b.mul(1)]
+      return twice()(h, k).add(twice()(k, h)).add(h).add(k)
+    },
+    [50, 100],
+    [50, 100],
+  ],
+  [
+    (a, b) => {
+      const [whole, other] = [a.mul(1), b.mul(1)]
+      const first = whole.at(0) // its gradient comes last
+      return whole.add(other).add(first.mul(gpt.tensor([1, 0])))
+    },
+    [20, 20],
+    [10, 20],
+  ],
+  [(a) => a.indexSelect({ dim: 0, index: [1, 0] }), [20, 10], null],
+  [(a) => a.gather({ dim: 0, index: [1, 0] }), [20, 10], null],
+  [(a) => a.topk(2).values, [20, 10], null],
+  [
+    (a) =>
+      a
+        .slice(1)
+        .mul(1)
+        .reshape([1])
+        .expand([2])
+        .mul(gpt.tensor([1, 0])),
+    [0, 10],
+    null,
+  ],
+  [(a) => a.add(a.mul(0)), [10, 20], null],
+  [(a) => a.mul(0).add(a), [10, 20], null],
+]
+
+/**
+ * Where dy comes from, and how many times dy the two leaves have as their .grad before.
+ *
+ * @type {Record<string, [give: (dy: Tensor, a: Tensor, b: Tensor) => Tensor, a: number, b: number]>}
+ */
+const GIVEN = {
+  'a tensor': [(dy) => dy, 0, 0],
+  'a view of a tensor': [(dy) => dy.reshape([2, 1]).reshape([2]), 0, 0],
+  'the .grad of a leaf': [(dy, a) => (a.grad = dy), 1, 0],
+  'a view of the .grad of a leaf': [(dy, a) => (a.grad = dy).detach(), 1, 0],
+  'the .grad of the other leaf': [(dy, _, b) => (b.grad = dy), 0, 1],
+  'a tensor, and the leaves have a .grad': [
+    (dy, a, b) => [a, b].map((x) => (x.grad = dy.mul(3))) && dy,
+    3,
+    3,
+  ],
+}
+
+for (const [given, [give, ...before]] of Object.entries(GIVEN)) {
+  test(`leaves get their gradients, each in its own memory, where backward is given ${given}`, () => {
+    for (const [graph, ...added] of GRAPHS) {
+      const [a, b] = [parameter([1, 2]), parameter([3, 4])]
+      const dy = give(gpt.tensor([10, 20]), a, b)
+      graph(a, b).backward(dy)
+      const expected = added.map((sum, i) =>
+        sum || before[i] ? [10, 20].map((value, k) => before[i] * value + (sum?.[k] ?? 0)) : null,
+      )
+      const values = () => [a, b].map(({ grad }) => grad?.toArray() ?? null)
+      assert.deepEqual(values(), expected, String(graph))
+      if (!before.includes(1)) {
+        assert.deepEqual(dy.toArray(), [10, 20], String(graph))
+        dy.data.fill(7)
+      }
+      for (const [i, { grad }] of [a, b].entries()) {
+        grad?.data.fill(5)
+        if (grad) expected[i] = [5, 5]
+        assert.deepEqual(values(), expected, String(graph))
+      }
+    }
+  })
+}
+
+test('a gradient function may return the .grad of a leaf, and a view of it', () => {
+  const x = parameter([1, 2])
+  x.backward(gpt.tensor([10, 20]))
+  const step = gpt.record(gpt.ones([2]), [x, x.mul(1)], () => [gradientOf(x), gradientOf(x).detach()])
+  step.backward(gradientOf(x))
+  assert.deepEqual(gradientOf(x).toArray(), [30, 60])
 })
 
 test('a second backward through a graph is refused, and changes nothing', () => {
@@ -282,59 +375,6 @@ test('backward is refused where a .grad that it needs was changed since', () => 
   }
 })
 
-test('the gradients of two leaves, and what backward was given, never share memory', () => {
-  /** @type {((a: Tensor, b: Tensor) => Tensor)[]} */
-  const graphs = [
-    (a, b) => a.add(b),
-    (a, b) => a.reshape([2, 1]).reshape([2]).add(b.clone()),
-    (a, b) => gpt.record(gpt.ones([2]), [a, b], (dy) => [dy, dy]),
-    (a, b) => gpt.record(gpt.ones([2]), [a, b], (dy) => Array(2).fill(dy.mul(1))),
-    (a, b) => gpt.record(gpt.ones([2]), [a, b], (dy) => [dy.detach(), dy.reshape([2])]),
-    (a, b) => gpt.record(gpt.ones([2]), [a.mul(1), b.mul(1)], (dy) => Array(2).fill(dy.mul(1))),
-  ]
-  for (const graph of graphs) {
-    const [a, b] = [parameter([1, 2]), parameter([3, 4])]
-    const dy = gpt.ones([2])
-    graph(a, b).backward(dy)
-    gradientOf(a).data.fill(5)
-    assert.deepEqual(gradientOf(b).toArray(), [1, 1])
-    assert.deepEqual(dy.toArray(), [1, 1])
-    dy.dispose()
-    gradientOf(a).dispose()
-    gradientOf(b).data.fill(3)
-    assert.deepEqual(gradientOf(b).toArray(), [3, 3])
-  }
-})
-
-test('gpt.record may return one gradient for several inputs, whatever these have got before', () => {
-  /** @type {Record<string, (g: Tensor) => [Tensor, Tensor]>} */
-  const pairs = {
-    'one tensor': (g) => [g, g],
-    'a tensor and a view of it': (g) => [g, g.reshape([1, 2]).reshape([2])],
-    'a view and its tensor': (g) => [g.detach(), g],
-  }
-  for (const [what, pair] of Object.entries(pairs)) {
-    const twice = (/** @type {Tensor} */ a, /** @type {Tensor} */ b) =>
-      gpt.record(gpt.ones([2]), [a, b], (dy) => pair(dy.mul(2)))
-    const [a, b] = [parameter([1, 2]), parameter([3, 4])]
-    for (const count of [1, 2, 3]) {
-      twice(a, b).backward(gpt.ones([2]))
-      assert.deepEqual(gradientOf(a).toArray(), [2 * count, 2 * count], what)
-      assert.deepEqual(gradientOf(b).toArray(), [2 * count, 2 * count], what)
-    }
-    twice(a, a).backward(gpt.ones([2]))
-    assert.deepEqual(gradientOf(a).toArray(), [10, 10], what)
-    const [h, k] = [a.mul(1), b.mul(1)]
-    twice(h, k)
-      .add(twice(k, h))
-      .add(h)
-      .add(k)
-      .backward(gpt.ones([2]))
-    assert.deepEqual(gradientOf(a).toArray(), [15, 15], what)
-    assert.deepEqual(gradientOf(b).toArray(), [11, 11], what)
-  }
-})
-
 /** A model whose activations are 64 kB each. */
 function largeModel() {
   const model = new gpt.Sequential(new gpt.Linear(8, 16), new gpt.GELU(), new gpt.LayerNorm(16))
@@ -385,43 +425,6 @@ test('a tensor that a scope made a parameter after its first use outlives backwa
   second.backward()
   assert.deepEqual(gradientOf(x).toArray(), [3, 4])
   assert.deepEqual(gradientOf(w()).toArray(), [2, 2])
-})
-
-test('what backward is given may be the .grad of a leaf, or share its memory', () => {
-  /** @type {((x: Tensor) => Tensor)[]} */
-  const graphs = [
-    (x) => x.indexSelect({ dim: 0, index: [1, 0] }),
-    (x) => x.gather({ dim: 0, index: [1, 0] }),
-    (x) => x.topk(2).values,
-    (x) =>
-      x
-        .slice(1)
-        .mul(1)
-        .reshape([1])
-        .mul(gpt.tensor([1]))
-        .expand([2])
-        .mul(gpt.tensor([1, 0])),
-    (x) => x.add(x.mul(0)),
-    (x) => x.mul(0).add(x),
-    (x) => gpt.record(gpt.ones([2]), [x, x.mul(1)], () => [gradientOf(x), gradientOf(x).detach()]),
-  ]
-  const expected = [
-    [30, 30],
-    [30, 30],
-    [30, 30],
-    [10, 30],
-    [20, 40],
-    [20, 40],
-    [30, 60],
-  ]
-  for (const [i, graph] of graphs.entries()) {
-    for (const give of [(/** @type {Tensor} */ g) => g, (/** @type {Tensor} */ g) => g.detach()]) {
-      const x = parameter([1, 2])
-      x.backward(gpt.tensor([10, 20]))
-      graph(x).backward(give(gradientOf(x)))
-      assert.deepEqual(gradientOf(x).toArray(), expected[i], String(graph))
-    }
-  }
 })
 
 test('two results of one scope share what their gradients read, and the last backward frees it', () => {
