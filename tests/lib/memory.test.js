@@ -277,6 +277,11 @@ test('a block is the first that is large enough, among hundreds of holes, and a 
     assert.equal(memory.allocate(16), 16 * at, 'no hole is lost, or there twice')
 })
 
+test('the free end of the memory counts where it grows: together they may fill maxMemory', () => {
+  const memory = new Memory(new WebAssembly.Memory({ initial: 1 }), 16, 2 * 65536)
+  assert.equal(memory.allocate(2 * 65536 - 32), 32)
+})
+
 test('an allocation among 20,000 holes neither searches nor moves all of them', (t) => {
   const memory = new Memory(new WebAssembly.Memory({ initial: 32, maximum: 32 }), 16, 32 * 65536)
   const offsets = Array.from({ length: 40_000 }, () => memory.allocate(16))

@@ -219,11 +219,26 @@ for (const name of ['GELU, tanh', 'LayerNorm', 'Linear', 'FeedForward', 'Attenti
   )
 }
 
-test('when a worker stops within a kernel, the call fails, and nothing is computed twice', () => {
-  const call = {
-    words: new Int32Array(new SharedArrayBuffer(4 * CALL_WORDS)),
-    args: new Float64Array(new SharedArrayBuffer(8 * MAX_ARGUMENTS)),
+const newCall = () => ({
+  words: new Int32Array(new SharedArrayBuffer(4 * CALL_WORDS)),
+  args: new Float64Array(new SharedArrayBuffer(8 * MAX_ARGUMENTS)),
+})
+
+test('a call has the status of its part that fails, and one of ours where a kernel throws', () => {
+  const kernels = {
+    gpt_refuses: (/** @type {number} */ part) => (part === 2 ? -3 : 0),
+    gpt_throws: () => assert.fail(),
+    gpt_works: () => 0,
   }
+  const pool = new Pool(newCall(), kernels, [])
+  assert.deepEqual(
+    Object.keys(kernels).map((kernel) => pool.run(kernel, [], 4)),
+    [-3, -100, 0],
+  )
+})
+
+test('when a worker stops within a kernel, the call fails, and nothing is computed twice', () => {
+  const call = newCall()
   /** @type {number[][]} */
   const done = []
   const kernels = {
