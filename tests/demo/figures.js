@@ -165,6 +165,8 @@ function look() {
     const [dots, zeros, numbers] = ['.dot', '.zero', '.number'].map((selector) => all(svg, selector))
     const values = textsOf(numbers).map(read)
     same(svg, 'what is said', String(listsIn(svg).flat()), String(values))
+    const why = svg.closest('.table')?.querySelector('.note')?.textContent
+    if (!dots.length) same(svg, 'whether an empty grid says why', Boolean(why), true)
     const away = dots.map((dot, i) => get(dot, 'cx') - get(zeros[i], 'x1'))
     const most = values.map(Math.abs).indexOf(Math.max(...values.map(Math.abs)))
     const scale = away[most] / values[most]
@@ -179,6 +181,11 @@ function look() {
     for (const [i, one] of all(svg, '[role="slider"]').entries())
       assertSays(one, values[i], `${Math.floor(i / 5) + 1} ${(i % 5) + 1}`)
   }
+
+  // Grids beside one another begin at one height.
+  const boxes = all(page, '.grid > svg').map((svg) => svg.getBoundingClientRect())
+  for (const [i, { top, left }] of boxes.entries())
+    if (i > 0 && left > boxes[i - 1].right) same(page, 'the top of a grid', top, boxes[i - 1].top, 0.1)
 
   for (const cell of all(page, 'table:not(.g) td.cell')) {
     const value = read(cell.querySelector('input')?.ariaValueNow ?? cell.textContent)
@@ -260,6 +267,8 @@ function look() {
       const places = placesOf(row)
       const inside = places.filter((at) => at > Math.min(...ends) && at < Math.max(...ends))
       same(svg, `how many numbers of row ${i + 1} are on the axis`, inside.length, 80)
+      const above = strokes[i - 1]?.getBoundingClientRect().bottom ?? -Infinity
+      same(svg, 'whether a row stands below the one before', row.getBoundingClientRect().top > above, true)
       const width = Math.sqrt(varianceOf(places.map(from)))
       same(svg, `σ ${i + 1}`, read(sigmas[i].textContent), width, 0.04 * width + 0.02 + 0.5 / unit ** 2)
     }

@@ -235,8 +235,13 @@ async function assertFits(page, size, when) {
         words.selectNodeContents(part)
         return part.childElementCount === 0 && words.getClientRects().length > 1
       }
-      const narrow = [...one.querySelectorAll('.text p, button')].filter(
-        (part) => part.checkVisibility() && isNarrow(part),
+      const isNear = (/** @type {Element} */ part) => {
+        const below = part.nextElementSibling?.getBoundingClientRect()
+        const gap = below?.height ? below.top - part.getBoundingClientRect().bottom : 99
+        return part.matches(':not(button)') && Math.abs(gap) < 4
+      }
+      const narrow = [...one.querySelectorAll('.text :is(p, .formula), button')].filter(
+        (part) => part.checkVisibility() && (isNarrow(part) || isNear(part)),
       )
       const texts = narrow.map(({ textContent }) => textContent)
       return { id: one.id, tall: one.getBoundingClientRect().height, said, narrow: texts }
@@ -667,6 +672,7 @@ describe('every section', { concurrency: 2 }, () => {
             ready: WHOLE_SECTION,
           })
           assert.equal(await problem(page), '') // the page has not refused the state
+          await assertFigures(page, query)
           await page.$$eval('.guess button', (all) => all.forEach((button) => button.click()))
           await page.waitForSelector(WHOLE_SECTION)
           for (const size of [DESKTOP, SLIDE, PHONE]) await assertFits(page, size, query)
