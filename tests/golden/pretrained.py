@@ -790,7 +790,10 @@ def refused():
 
     # Pickles that are too long.
     raw("a line of 1001 letters", b"\x80\2c" + b"x" * 1001 + b"\ny\n.", "a line of more than 1000 letters")
-    raw("a string of 64 MB", b"\x80\2X" + struct.pack("<I", 2**26), "a pickle of more than 67108864 bytes")
+    long = bytearray(archive(good, zeros, descriptors=False))
+    long[18:26] = struct.pack("<II", 2**26 + 1, 2**26 + 1)
+    add("a pickle of 64 MB", bytes(long), '"archive/data.pkl" of more than 67108864 bytes')
+    raw("4 million instructions", b"\x80\2" + b"N0" * 2**21, "a pickle of more than 4194304 instructions")
     long = pickled(("a", tensor(numel=2**30 + 1, shape=(1,))))
     raw("a storage of more than 4 GB", long, "be a file of at most 4 GB, got a longer one", "UNSUPPORTED")
 
@@ -875,8 +878,10 @@ def refused():
     add("without the directory's end", whole[: whole.index(b"PK\6\6")], "bytes, which are not all of it")
     add("other bytes for the directory's end", whole.replace(b"PK\6\6", b"PK\7\7"), "without its directory")
     bad = bytearray(whole)
-    bad[bad.index(b"PK\7\x08") + 8] ^= 1
+    bad[bad.index(b"PK\7\x08", bad.index(b"archive/data/0")) + 8] ^= 1
     add("a descriptor of two lengths", bytes(bad), "that does not end after")
+    words = '"archive/version" of more than 1000 bytes'
+    add("a long entry of unknown length", archive(good, zeros, after=[("version", bytes(2000))]), words)
     boolean = pickled(("a", tensor(kind="BoolStorage")))
     for value in (2, 255):
         bad = archive(boolean, {"0": bytes([0, 1, value])})

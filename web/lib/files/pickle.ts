@@ -9,7 +9,7 @@ import { describe, shortName } from '../check.ts'
 import { type GptLayersError, fail } from '../errors.ts'
 import { sizeOf } from '../tensor/shape.ts'
 import { bytesOf } from './dtypes.ts'
-import { type Cursor, type Reading, areCounts, isCount } from './reading.ts'
+import { type Cursor, areCounts, isCount } from './reading.ts'
 
 /** The dtypes of the storages, by PyTorch's names of them. */
 const STORAGES: Readonly<Record<string, string>> = {
@@ -30,6 +30,7 @@ export const MAX_PICKLE = 2 ** 26
 
 /** The longest name of a module or of a function in it. */
 const MAX_LINE = 1000
+const LINE_END = 0x0a
 
 /** The most instructions of a pickle. GPT-2's has some thousands, a list of a million numbers a million. */
 const MAX_STEPS = 2 ** 22
@@ -116,70 +117,53 @@ export const textOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes.slic
 export const tooLong = (what: string) =>
   fail('UNSUPPORTED', what, 'be a file of at most 4 GB', 'a longer one')
 
-/** An instruction: its argument, if any, and what it does. */
-interface Instruction {
-  /** the bytes of the argument */
-  fixed?: number
-  /** the bytes of the argument's length, which comes before it */
-  counted?: number
-  decode?: (bytes: Uint8Array) => unknown
-  /** the lines of text that are the argument */
-  lines?: number
-  /** @param argument what `decode` returns, or the lines */
-  run: (pickle: Pickle, argument: any) => unknown
-}
-
-const push: Instruction['run'] = (pickle, value) => pickle.push(value)
-const put: Instruction['run'] = (pickle, at) => pickle.put(at)
-const get: Instruction['run'] = (pickle, at) => pickle.get(at)
-
-/** By the byte that stands for each in a pickle. */
-const INSTRUCTIONS: Readonly<Record<string, Instruction>> = {
-  '\x80': { fixed: 1, decode: uint, run: (pickle, protocol) => pickle.checkProtocol(protocol) },
-  '\x95': { fixed: 8, run: () => {} }, // a frame
-  '(': { run: (pickle) => pickle.mark() },
-  0: { run: (pickle) => pickle.pop() },
-  N: { run: (pickle) => pickle.push(null) },
-  '\x88': { run: (pickle) => pickle.push(true) },
-  '\x89': { run: (pickle) => pickle.push(false) },
-  K: { fixed: 1, decode: uint, run: push },
-  M: { fixed: 2, decode: uint, run: push },
-  J: { fixed: 4, decode: integer, run: push },
-  '\x8a': { counted: 1, decode: integer, run: push },
-  I: { lines: 1, run: (pickle, [line]) => pickle.pushNumber(line) },
-  L: { lines: 1, run: (pickle, [line]) => pickle.pushNumber(line) },
-  G: { fixed: 8, decode: (bytes) => viewOf(bytes).getFloat64(0), run: push },
-  X: { counted: 4, decode: textOf, run: push },
-  '\x8c': { counted: 1, decode: textOf, run: push },
-  B: { counted: 4, decode: bytesFrom, run: push },
-  C: { counted: 1, decode: bytesFrom, run: push },
-  '\x96': { counted: 8, decode: bytesFrom, run: push },
-  ')': { run: (pickle) => pickle.pushTuple([]) },
-  '\x85': { run: (pickle) => pickle.pushTuple(pickle.popMany(1)) },
-  '\x86': { run: (pickle) => pickle.pushTuple(pickle.popMany(2)) },
-  '\x87': { run: (pickle) => pickle.pushTuple(pickle.popMany(3)) },
-  t: { run: (pickle) => pickle.pushTuple(pickle.popGroup()) },
-  '\x91': { run: (pickle) => pickle.pushTuple(pickle.popGroup()) }, // a frozenset
-  ']': { run: (pickle) => pickle.push([]) },
-  '\x8f': { run: (pickle) => pickle.push([]) }, // a set
-  a: { run: (pickle) => pickle.append(pickle.popMany(1)) },
-  e: { run: (pickle) => pickle.append(pickle.popGroup()) },
-  '\x90': { run: (pickle) => pickle.append(pickle.popGroup()) }, // to a set
-  '}': { run: (pickle) => pickle.push(new Map()) },
-  s: { run: (pickle) => pickle.setItems(pickle.popMany(2)) },
-  u: { run: (pickle) => pickle.setItems(pickle.popGroup()) },
-  q: { fixed: 1, decode: uint, run: put },
-  r: { fixed: 4, decode: uint, run: put },
-  '\x94': { run: (pickle) => pickle.put(pickle.memo.size) },
-  h: { fixed: 1, decode: uint, run: get },
-  j: { fixed: 4, decode: uint, run: get },
-  c: { lines: 2, run: (pickle, names) => pickle.pushGlobal(names) },
-  '\x93': { run: (pickle) => pickle.pushGlobal(pickle.popMany(2)) },
-  Q: { run: (pickle) => pickle.pushStorage(pickle.pop()) },
-  R: { run: (pickle) => pickle.call(pickle.popMany(2)) },
-  '\x81': { run: (pickle) => pickle.call(pickle.popMany(2)) },
-  '\x92': { run: (pickle) => pickle.call(pickle.popMany(3)) }, // with named arguments
-  b: { run: (pickle) => pickle.setAttributes(pickle.pop()) },
+/** What each instruction does, by the byte that stands for it. Its argument, if any, comes next. */
+const INSTRUCTIONS: Readonly<Record<string, (pickle: Pickle) => unknown>> = {
+  '\x80': (pickle) => pickle.checkProtocol(pickle.uint(1)),
+  '\x95': (pickle) => pickle.take(8), // a frame
+  '(': (pickle) => pickle.mark(),
+  0: (pickle) => pickle.pop(),
+  N: (pickle) => pickle.push(null),
+  '\x88': (pickle) => pickle.push(true),
+  '\x89': (pickle) => pickle.push(false),
+  K: (pickle) => pickle.push(pickle.uint(1)),
+  M: (pickle) => pickle.push(pickle.uint(2)),
+  J: (pickle) => pickle.push(integer(pickle.take(4))),
+  '\x8a': (pickle) => pickle.push(integer(pickle.counted(1))),
+  I: (pickle) => pickle.pushNumber(pickle.line()),
+  L: (pickle) => pickle.pushNumber(pickle.line()),
+  G: (pickle) => pickle.push(viewOf(pickle.take(8)).getFloat64(0)),
+  X: (pickle) => pickle.push(textOf(pickle.counted(4))),
+  '\x8c': (pickle) => pickle.push(textOf(pickle.counted(1))),
+  B: (pickle) => pickle.push(bytesFrom(pickle.counted(4))),
+  C: (pickle) => pickle.push(bytesFrom(pickle.counted(1))),
+  '\x96': (pickle) => pickle.push(bytesFrom(pickle.counted(8))),
+  ')': (pickle) => pickle.pushTuple([]),
+  '\x85': (pickle) => pickle.pushTuple(pickle.popMany(1)),
+  '\x86': (pickle) => pickle.pushTuple(pickle.popMany(2)),
+  '\x87': (pickle) => pickle.pushTuple(pickle.popMany(3)),
+  t: (pickle) => pickle.pushTuple(pickle.popGroup()),
+  '\x91': (pickle) => pickle.pushTuple(pickle.popGroup()), // a frozenset
+  ']': (pickle) => pickle.push([]),
+  '\x8f': (pickle) => pickle.push([]), // a set
+  a: (pickle) => pickle.append(pickle.popMany(1)),
+  e: (pickle) => pickle.append(pickle.popGroup()),
+  '\x90': (pickle) => pickle.append(pickle.popGroup()), // to a set
+  '}': (pickle) => pickle.push(new Map()),
+  s: (pickle) => pickle.setItems(pickle.popMany(2)),
+  u: (pickle) => pickle.setItems(pickle.popGroup()),
+  q: (pickle) => pickle.put(pickle.uint(1)),
+  r: (pickle) => pickle.put(pickle.uint(4)),
+  '\x94': (pickle) => pickle.put(pickle.memo.size),
+  h: (pickle) => pickle.get(pickle.uint(1)),
+  j: (pickle) => pickle.get(pickle.uint(4)),
+  c: (pickle) => pickle.pushGlobal([pickle.line(), pickle.line()]),
+  '\x93': (pickle) => pickle.pushGlobal(pickle.popMany(2)),
+  Q: (pickle) => pickle.pushStorage(pickle.pop()),
+  R: (pickle) => pickle.call(pickle.popMany(2)),
+  '\x81': (pickle) => pickle.call(pickle.popMany(2)),
+  '\x92': (pickle) => pickle.call(pickle.popMany(3)), // with named arguments
+  b: (pickle) => pickle.setAttributes(pickle.pop()),
 }
 
 /** The bytes of instructions of protocol 0 that are not read. */
@@ -187,57 +171,63 @@ const OLD = 'FPSVdgilp'
 
 export class Pickle {
   #cursor
+  #bytes
+  /** Where the next instruction or argument begins. */
+  #at = 0
   #stack: unknown[] = []
   /** Where in the stack a group of values begins. */
   #marks: number[] = []
   readonly memo: Map<number, unknown> = new Map()
   #storages: Map<string, Storage> = new Map()
-  #bytes = 0
 
-  constructor(cursor: Cursor) {
+  /** @param cursor of the file, for errors */
+  constructor(cursor: Cursor, bytes: Uint8Array) {
     this.#cursor = cursor
+    this.#bytes = bytes
   }
 
-  *read(): Reading<{ root: unknown; storages: Map<string, Storage> }> {
+  read(): { root: unknown; storages: Map<string, Storage> } {
     for (let steps = 0; steps < MAX_STEPS; steps++) {
-      const code = String.fromCharCode(...(yield* this.#take(1)))
+      const code = String.fromCharCode(this.uint(1))
       if (code === '.') return { root: this.pop(), storages: this.#storages }
       if (!Object.hasOwn(INSTRUCTIONS, code)) {
         const old = ' of protocol 0, which torch.load does not read either: save with protocol 2'
         const hex = code.charCodeAt(0).toString(16)
         throw this.#damaged(`the pickle opcode 0x${hex}${OLD.includes(code) ? old : ''}`)
       }
-      const instruction = INSTRUCTIONS[code]
-      instruction.run(this, yield* this.#argument(instruction))
+      INSTRUCTIONS[code](this)
     }
     throw this.#damaged(`a pickle of more than ${MAX_STEPS} instructions`)
-  }
-
-  *#argument({ fixed, counted, decode, lines }: Instruction): Reading<unknown> {
-    if (lines) return [yield* this.#line(), lines > 1 ? yield* this.#line() : '']
-    if (!fixed && !counted) return undefined
-    const bytes = yield* this.#take(counted ? uint(yield* this.#take(counted)) : (fixed ?? 0))
-    return decode?.(bytes)
   }
 
   #damaged(problem: string): GptLayersError {
     return this.#cursor.damaged(problem)
   }
 
-  *#take(bytes: number): Reading<Uint8Array> {
-    this.#bytes += bytes
-    if (this.#bytes > MAX_PICKLE) throw this.#damaged(`a pickle of more than ${MAX_PICKLE} bytes`)
-    return yield* this.#cursor.read(bytes)
+  /** The next bytes. */
+  take(count: number): Uint8Array {
+    const begin = this.#at
+    this.#at += count
+    if (this.#at > this.#bytes.length) throw this.#damaged('a pickle that ends early')
+    return this.#bytes.subarray(begin, this.#at)
   }
 
-  *#line(): Reading<string> {
-    let line = ''
-    for (;;) {
-      const letter = textOf(yield* this.#take(1))
-      if (letter === '\n') return line
-      line += letter
-      if (line.length > MAX_LINE) throw this.#damaged(`a line of more than ${MAX_LINE} letters`)
-    }
+  /** @param bytes of a number, little-endian */
+  uint(bytes: number): number {
+    return this.take(bytes).reduceRight((value, byte) => 256 * value + byte, 0)
+  }
+
+  /** @param bytes of the length of an argument, which comes before it */
+  counted(bytes: number): Uint8Array {
+    return this.take(this.uint(bytes))
+  }
+
+  line(): string {
+    const length = this.#bytes.indexOf(LINE_END, this.#at) - this.#at
+    if (length > MAX_LINE) throw this.#damaged(`a line of more than ${MAX_LINE} letters`)
+    const line = textOf(this.take(length < 0 ? Infinity : length))
+    this.take(1)
+    return line
   }
 
   checkProtocol(protocol: number): void {
@@ -371,11 +361,6 @@ function storageDtype(name: string): string | null {
 /** Bytes, such as the numbers of a NumPy array, are not kept: no tensor needs them. */
 function bytesFrom({ length }: Uint8Array): Opaque {
   return new Opaque(`bytes of length ${length}`, [])
-}
-
-/** @param bytes little-endian */
-function uint(bytes: Uint8Array): number {
-  return bytes.reduceRight((value, byte) => 256 * value + byte, 0)
 }
 
 /** @param bytes little-endian, with a sign */

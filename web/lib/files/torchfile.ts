@@ -8,8 +8,7 @@
 // | archive/version and others | not needed |
 //
 // The entries are read in their order, up to the directory at the end. Before the data of an entry its length
-// may be unknown: a descriptor after the data has it. The pickle says itself where it ends, and how long the
-// storages are.
+// may be unknown: a descriptor after the data has it. The pickle says how long the storages are.
 
 import { describe } from '../check.ts'
 import { fail } from '../errors.ts'
@@ -197,9 +196,8 @@ function* readArchive(what: string): Reading<Archive> {
     const begin = describe(entry?.name ?? '')
     throw cursor.damaged(`a ZIP archive that begins with ${begin} instead of data.pkl`)
   }
-  const begin = cursor.at
-  const { root, storages } = yield* new Pickle(cursor).read()
-  yield* endEntry(cursor, entry, begin)
+  const pickle = yield* readContent(cursor, entry, MAX_PICKLE)
+  const { root, storages } = new Pickle(cursor, pickle).read()
   const byteLength = [...storages.values()].reduce((sum, { byteLength }) => sum + byteLength, cursor.at)
   return { cursor, root, storages, folder: entry.name.slice(0, -'data.pkl'.length), names, byteLength }
 }
@@ -222,14 +220,16 @@ function* readStorages(
     const name = entry.name.startsWith(folder) ? entry.name.slice(folder.length) : entry.name
     const storage = name.startsWith('data/') ? storages.get(name.slice('data/'.length)) : undefined
     if (storage) {
-      const begin = cursor.at
       yield* readStorage(cursor, storage, needed.get(storage) ?? [], writerOf)
-      yield* endEntry(cursor, entry, begin)
+      yield* endEntry(cursor, entry, storage.byteLength)
       needed.delete(storage)
+    } else if (entry.length !== null && entry.length > MAX_TEXT) {
+      yield* cursor.skip(entry.length)
+      yield* endEntry(cursor, entry, entry.length)
     } else {
-      const content = yield* readText(cursor, entry)
-      if (name === 'byteorder' && content !== 'little')
-        throw fail('UNSUPPORTED', cursor.what, 'have little-endian numbers', describe(content))
+      const text = textOf(yield* readContent(cursor, entry, MAX_TEXT))
+      if (name === 'byteorder' && text !== 'little')
+        throw fail('UNSUPPORTED', cursor.what, 'have little-endian numbers', describe(text))
     }
   }
   for (const { key } of needed.keys()) throw cursor.damaged(`no storage ${describe(key)}`)
@@ -244,7 +244,7 @@ interface Entry {
 }
 
 /** What the parts of an archive begin with. */
-const [ENTRY, DIRECTORY, DIRECTORY_END] = [0x04034b50, 0x02014b50, 0x06054b50]
+const [ENTRY, DESCRIPTOR, DIRECTORY, DIRECTORY_END] = [0x04034b50, 0x08074b50, 0x02014b50, 0x06054b50]
 
 /**
  * Reads the header of the next entry; null where the entries end and the directory begins.
@@ -292,42 +292,52 @@ function* readDirectory(cursor: Cursor): Reading<void> {
   yield* cursor.read(18)
 }
 
-/** Reads what follows the data of an entry, which began at `begin`. */
-function* endEntry(cursor: Cursor, { name, length, hasDescriptor }: Entry, begin: number): Reading<void> {
-  const read = cursor.at - begin
+/** The bytes of what may follow the data of an entry: a signature, a checksum, and the length twice. */
+const DESCRIPTOR_BYTES = 16
+
+function isDescriptor(bytes: Uint8Array, length: number): boolean {
+  const view = viewOf(bytes)
+  const lengths = [view.getUint32(8, true), view.getUint32(12, true)]
+  return view.getUint32(0, true) === DESCRIPTOR && lengths.every((one) => one === length)
+}
+
+/** Reads what follows the data of an entry, after so many bytes of it. */
+function* endEntry(cursor: Cursor, { name, length, hasDescriptor }: Entry, read: number): Reading<void> {
   if (length !== null && length !== read)
     throw cursor.damaged(`${describe(name)} of ${length} bytes instead of ${read}`)
   if (!hasDescriptor) return
-  const descriptor = viewOf(yield* cursor.read(16))
-  const sizes = [descriptor.getUint32(8, true), descriptor.getUint32(12, true)]
-  if (descriptor.getUint32(0, true) === 0x08074b50 && sizes.every((size) => size === read)) return
-  if (sizes[0] === read && sizes[1] === 0) throw tooLong(cursor.what) // sizes of 64 bits
+  const descriptor = yield* cursor.read(DESCRIPTOR_BYTES)
+  if (isDescriptor(descriptor, read)) return
+  if (viewOf(descriptor).getBigUint64(8, true) === BigInt(read)) throw tooLong(cursor.what) // of 64 bits
   throw cursor.damaged(`${describe(name)} that does not end after ${read} bytes`)
 }
 
 /** The longest entry that is neither the pickle nor a storage. */
 const MAX_TEXT = 1000
 
-function* readText(cursor: Cursor, entry: Entry): Reading<string> {
-  const begin = cursor.at
-  if (entry.length !== null) {
-    const isText = entry.length <= MAX_TEXT
-    const text = isText ? String.fromCharCode(...(yield* cursor.read(entry.length))) : ''
-    if (!isText) yield* cursor.skip(entry.length)
-    yield* endEntry(cursor, entry, begin)
-    return text
+/** Reads an entry as a whole: where only the descriptor has its length, up to a descriptor with that length. */
+function* readContent(cursor: Cursor, entry: Entry, most: number): Reading<Uint8Array> {
+  const { name, length } = entry
+  if (length !== null && length <= most) {
+    const content = (yield* cursor.read(length)).slice()
+    yield* endEntry(cursor, entry, length)
+    return content
   }
-  // Up to a descriptor with this length.
-  const text: number[] = []
-  while (text.length < MAX_TEXT) {
-    text.push(...(yield* cursor.read(1)))
-    const length = text.length - 16
-    const { 0: p, 1: k, 2: a, 3: b, 8: low, 9: high } = text.slice(-16)
-    if (p === 0x50 && k === 0x4b && a === 7 && b === 8 && low + 256 * high === length) {
-      return String.fromCharCode(...text.slice(0, length))
+  let bytes = newBytes(2 ** 16)
+  for (let end = 0, more = DESCRIPTOR_BYTES; length === null && end <= most;) {
+    if (end + more > bytes.length) {
+      const longer = newBytes(2 * bytes.length)
+      longer.set(bytes)
+      bytes = longer
     }
+    bytes.set(yield* cursor.read(more), end)
+    end += more
+    const last = bytes.subarray(end - DESCRIPTOR_BYTES, end)
+    if (isDescriptor(last, end - DESCRIPTOR_BYTES)) return bytes.subarray(0, end - DESCRIPTOR_BYTES)
+    const next = last.indexOf(DESCRIPTOR & 0xff, 1)
+    more = next < 0 ? DESCRIPTOR_BYTES : next
   }
-  throw cursor.damaged(`an entry ${describe(entry.name)}`)
+  throw cursor.damaged(`${describe(name)} of more than ${most} bytes`)
 }
 
 /** Reads a storage into all its views. */
