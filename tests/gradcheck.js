@@ -21,7 +21,7 @@ export function gradcheck(gpt, fn, inputs, { eps = 5e-3, atol = 1e-3, rtol = 1e-
   const values = () => gpt.scope(() => fn().data.slice())
   // By element of y: the gradients of the leaves.
   const gradients = gpt.scope(() => {
-    const y = fn()
+    const y = gpt.scope(fn) // frees what the steps do not own
     return Array.from({ length: y.size }, (_, k) => {
       for (const leaf of leaves) leaf.grad = null
       const dy = gpt.zeros(y.shape)

@@ -35,7 +35,7 @@ function layerOf(name, change = (x) => x) {
   const inputs = Array.isArray(input) ? [] : [gpt.parameter(change(input))]
   const run = () => {
     gpt.manualSeed(7) // the same masks of Dropout
-    return layer.forward(inputs[0] ?? input)
+    return layer.forward(inputs[0]?.mul(1) ?? input) // a computed one, which a scope frees
   }
   return { run, inputs: [...inputs, ...layer.parameters()] }
 }
@@ -46,7 +46,8 @@ for (const [name, operation] of Object.entries(TENSOR_OPERATIONS)) {
     const used = inputs.slice(0, operation.length > 2 ? 3 : operation.length)
     const run = () => {
       gpt.manualSeed(7) // the same mask of dropout
-      return operation(...inputs, gpt)
+      const [x, y, z] = inputs.map((input) => input.mul(1))
+      return operation(x, y, z, gpt)
     }
     gradcheck(gpt, run, used)
   })
@@ -105,7 +106,7 @@ test('the gradients of random graphs are the slopes, where values are used again
 for (const [name, loss] of Object.entries(LOSSES)) {
   test(`the gradients of ${name} are the slopes`, () => {
     const x = gpt.parameter(gpt.randn([3, 4]))
-    gradcheck(gpt, () => loss(gpt, x), [x])
+    gradcheck(gpt, () => loss(gpt, x.mul(1)), [x])
   })
 }
 
@@ -166,6 +167,31 @@ for (const name of Object.keys(LAYERS)) {
     const before = usedMemory(gpt)
     for (let i = 0; i < 20; i++) gpt.scope(twice)
     assert.equal(usedMemory(gpt), before)
+  })
+}
+
+for (const name of Object.keys(LAYERS)) {
+  test(`backward through ${name} takes the parameters as they were in the forward, or is refused`, () => {
+    const { run, inputs } = layerOf(name)
+    const gradients = (change = () => {}) => {
+      for (const input of inputs) input.grad = null
+      const y = run()
+      change()
+      y.backward(gpt.ones(y.shape))
+      return inputs.map((input) => [...gradientOf(input).data])
+    }
+    const expected = inputs.length > 0 ? gradients() : []
+    for (const input of inputs) {
+      const values = input.data.slice()
+      let found
+      try {
+        found = gradients(() => void gpt.init.constant(input, 9))
+      } catch (error) {
+        assert.match(String(error), /should be as it was in the forward, .* has changed since$/)
+      }
+      assert.deepEqual(found ?? expected, expected)
+      input.data.set(values)
+    }
   })
 }
 
