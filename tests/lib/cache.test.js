@@ -206,6 +206,11 @@ test('a cache has its sizes, and room for the keys and values of its tokens', ()
   for (const made of [cache, two, one, one]) made.dispose()
   assert.equal(usedMemory(gpt), before)
   assert.ok(cache.disposed)
+  const bare = new gpt.GPTModel({ ...config, nLayers: 1 })
+  bare.trfBlocks.pop()
+  const empty = bare.newCache()
+  empty.dispose()
+  assert.ok(empty.disposed)
 })
 
 test('a scope frees a cache, unless it returns it', () => {
