@@ -62,7 +62,7 @@ export class Witness {
     this.#allocate = this.#memory.allocate
     this.#free = this.#memory.free
     const first = this.#allocate.call(this.#memory, ALIGNMENT)
-    this.#free.call(this.#memory, first)
+    this.#free.call(this.#memory, first, ALIGNMENT)
     const begin = this.#memory.numbers + ALIGNMENT // any call may change the numbers, with which the heap begins
     /** The generator's state, which is allocated first. @type {Range} */
     this.generator = { begin, end: begin + gpt.exports.gpt_random_size() }
@@ -71,7 +71,8 @@ export class Witness {
     this.#top = first
     this.#copy = Buffer.from(new Uint8Array(this.#wasm.buffer))
     this.#memory.allocate = (/** @type {number} */ bytes) => this.#make(bytes)
-    this.#memory.free = (/** @type {number} */ address) => this.#drop(address)
+    this.#memory.free = (/** @type {number} */ address, /** @type {number} */ bytes) =>
+      this.#drop(address, bytes)
   }
 
   /** Gives the package its own allocator back. Blocks of the witness must be freed before. */
@@ -248,13 +249,14 @@ export class Witness {
     return address
   }
 
-  /** @param {number} address */
-  #drop(address) {
-    const bytes = this.blocks.get(address)
-    if (bytes === undefined) throw new Finding(`freed ${address}, where no block is`)
+  /** @param {number} address @param {number} bytes */
+  #drop(address, bytes) {
+    if (this.blocks.get(address) !== bytes) {
+      throw new Finding(`freed ${bytes} bytes at ${address}, where no such block is`)
+    }
     this.#checkZones(address, bytes)
     this.blocks.delete(address)
-    this.#free.call(this.#memory, address - ZONE)
+    this.#free.call(this.#memory, address - ZONE, bytes + 2 * ZONE)
   }
 
   /** @param {number} address @param {number} bytes */

@@ -68,7 +68,7 @@ class Int8Writer {
   /** The matches whose tensor is an int8 weight, or becomes one. */
   #layouts: Map<Match, Layout> = new Map()
   /** Memory of the heap, from which rows are written to an int8 weight. */
-  #scratch = { byteOffset: 0 }
+  #scratch = { byteOffset: 0, bytes: 0 }
   /** Int8 weights that come in parts: the values so far [outputs, inputs], and how many are missing. */
   #joined: Map<unknown, { all: Float32Array; missing: number }> = new Map()
 
@@ -83,11 +83,12 @@ class Int8Writer {
       const [rows, cols] = transposed ? [shape[1], shape[0]] : shape
       bytes = Math.max(bytes, (match.scale ? 1 : 4) * cols * Math.min(rows, rowsAtOnce(cols, alignment)))
     }
-    if (bytes > 0) this.#scratch.byteOffset = memory.allocate(bytes)
+    if (bytes > 0) this.#scratch = { byteOffset: memory.allocate(bytes), bytes }
   }
 
   end(): void {
-    if (this.#scratch.byteOffset > 0) this.#memory.free(this.#scratch.byteOffset)
+    const { byteOffset, bytes } = this.#scratch
+    if (bytes > 0) this.#memory.free(byteOffset, bytes)
   }
 
   /** @returns null for a tensor that stays float32 */

@@ -5,12 +5,15 @@ const PAGE = 65536
 const ALIGNMENT = 16 // bytes of a SIMD vector
 const GROWTH = 16 * PAGE // the heap grows by at least 1 MiB, so that few small tensors grow it
 
+/** A part of the heap, in bytes. */
+type Block = { offset: number; size: number }
+
 /**
  * A block of the heap that several tensors may share. It is freed when the last of them is disposed, or when
  * the garbage collector has freed all of them. `watched`: whether the collector will tell. `version`: how
  * often an optimizer, a loader or `quantize` has changed the values.
  */
-export type Storage = { memory: Memory; offset: number; owners: number; watched: boolean; version: number }
+export type Storage = Block & { memory: Memory; owners: number; watched: boolean; version: number }
 
 /**
  * The heap: the linear memory of the WebAssembly from `base` on.
@@ -24,19 +27,15 @@ export class Memory {
   #memory: WebAssembly.Memory | null
   #limit: number
   #free: FreeList
-  /**
-   * The size of every block in use, by its offset; 0 for one that was freed. It is not deleted: V8 leaves a deleted
-   * entry in its bucket, so that adding the same offset again and again would search ever longer buckets.
-   */
-  #blocks: Map<number, number> = new Map()
-  #freed = 0
+  /** Addresses that no other block may get. */
+  #retired: number[] = []
   /** The number of bytes in use, those of retired blocks included. */
   used = 0
   /** The offset of the numbers that one call reads or writes: 16 bytes. */
   readonly numbers: number
   #pressure: Pressure
-  #abandoned: FinalizationRegistry<number> = new FinalizationRegistry((offset) => {
-    this.free(offset)
+  #abandoned: FinalizationRegistry<Block> = new FinalizationRegistry(({ offset, size }) => {
+    this.free(offset, size)
     this.#pressure.relieve(this.used)
   })
 
@@ -68,14 +67,12 @@ export class Memory {
    */
   allocate(bytes: number): number {
     this.checkLive()
-    const size = Math.max(ALIGNMENT, Math.ceil(bytes / ALIGNMENT) * ALIGNMENT)
+    const size = blockSize(bytes)
     let offset = this.#free.take(size)
     while (offset === null) {
       this.#free.add(this.#grow(size))
       offset = this.#free.take(size)
     }
-    if (this.#blocks.get(offset) === 0) this.#freed--
-    this.#blocks.set(offset, size)
     this.used += size
     if (this.used > this.#pressure.next) this.#pressure.rise(this.used)
     return offset
@@ -87,31 +84,21 @@ export class Memory {
     throw fail('DISPOSED', 'gpt-layers', 'stay loaded', 'a dispose() meanwhile')
   }
 
-  /** @param offset from `allocate` */
-  free(offset: number): void {
-    const size = this.#blocks.get(offset)
-    if (!size) return // retired, or freed before
-    this.#blocks.set(offset, 0)
-    if (2 * ++this.#freed > this.#blocks.size) this.#forgetFreed()
+  /**
+   * @param offset from `allocate`
+   * @param bytes that it was asked for
+   */
+  free(offset: number, bytes: number): void {
+    const size = blockSize(bytes)
+    if (this.#retired.some((address) => offset <= address && address < offset + size)) return
     this.used -= size
     if (this.used < this.#pressure.base) this.#pressure.fall(this.used)
     this.#free.add({ offset, size })
   }
 
-  #forgetFreed(): void {
-    this.#blocks = new Map([...this.#blocks].filter(([, size]) => size > 0))
-    this.#freed = 0
-  }
-
-  /**
-   * Takes a block out of use for good: `free` leaves it alone, so no later block gets its memory.
-   *
-   * @param address within the block; where there is none, nothing happens
-   */
+  /** Takes the block at an address out of use for good: `free` leaves it alone, so no later block gets its memory. */
   retire(address: number): void {
-    for (const [offset, size] of this.#blocks) {
-      if (offset <= address && address < offset + size) this.#blocks.delete(offset)
-    }
+    this.#retired.push(address)
   }
 
   // New views of the heap. When it grows, they are detached, except in shared memory.
@@ -137,8 +124,9 @@ export class Memory {
     return ArrayBuffer.isView(values) && values.buffer === this.#memory?.buffer
   }
 
-  store(bytes: number): Storage {
-    const storage = { memory: this, offset: this.allocate(bytes), owners: 1, watched: false, version: 0 }
+  store(size: number): Storage {
+    const offset = this.allocate(size)
+    const storage = { memory: this, offset, size, owners: 1, watched: false, version: 0 }
     watch(storage)
     return storage
   }
@@ -146,14 +134,15 @@ export class Memory {
   /** Frees a block when the collector has freed its tensors. */
   watch(storage: Storage): void {
     storage.watched = true
-    this.#abandoned.register(storage, storage.offset, storage)
+    const { offset, size } = storage
+    this.#abandoned.register(storage, { offset, size }, storage)
   }
 
   /** One tensor no longer holds the storage: the last one frees it. */
   drop(storage: Storage): void {
     if (--storage.owners > 0) return
     if (storage.watched) this.#abandoned.unregister(storage)
-    this.free(storage.offset)
+    this.free(storage.offset, storage.size)
   }
 
   /** @returns more memory, so that a block of this size is free */
@@ -183,7 +172,8 @@ export class Memory {
   }
 }
 
-type Block = { offset: number; size: number }
+/** The size of the block for so many bytes. */
+const blockSize = (bytes: number): number => Math.max(ALIGNMENT, Math.ceil(bytes / ALIGNMENT) * ALIGNMENT)
 
 /** Neighboring free blocks in the list. `most`: no block is larger; all may be smaller. */
 type Chunk = { blocks: Block[]; most: number }

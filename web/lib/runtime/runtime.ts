@@ -177,12 +177,13 @@ export function run(kernel: FunctionName, args: readonly Argument[], nanoseconds
   if (scratchAt < 0) return call(memory, kernel, args, values, parts)
   const size = SCRATCH_SIZES[kernel]?.(exports, ...sizes) ?? 0
   const floats = size >>> 0 // unsigned: SIZE_MAX, for no such scratch, is -1
-  const scratch = memory.allocate(4 * parts * floats)
+  const bytes = 4 * parts * floats
+  const scratch = memory.allocate(bytes)
   values[scratchAt] = scratch
   try {
     call(memory, kernel, args, values, parts)
   } finally {
-    memory.free(scratch)
+    memory.free(scratch, bytes)
   }
 }
 

@@ -142,7 +142,8 @@ export class Int8Weight {
     const [outputs, inputs] = this.shape
     const memory = heap()
     const most = OUTPUTS * Math.max(1, Math.floor(BUFFER / (inputs * OUTPUTS)))
-    const byteOffset = memory.allocate(Math.min(most, outputs) * inputs)
+    const bytes = Math.min(most, outputs) * inputs
+    const byteOffset = memory.allocate(bytes)
     try {
       for (let first = 0; first < outputs; first += most) {
         const count = Math.min(most, outputs - first)
@@ -150,7 +151,7 @@ export class Int8Weight {
         target.set(memory.bytes(byteOffset, count * inputs), first * inputs)
       }
     } finally {
-      memory.free(byteOffset)
+      memory.free(byteOffset, bytes)
     }
   }
 
