@@ -217,6 +217,11 @@ test('an error is underlined in its line, and so is what a listener or a timer t
   ].entries())
     assert.match(later.cells[i].error, says)
   assert.equal(later.cells[5].text, '', 'what follows an error does not run')
+  await resize(later.page, 360, 740)
+  const cut = await later.page.$$eval('.error', (all) =>
+    all.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth).filter(Boolean),
+  )
+  assert.deepEqual(cut, [], 'an error is wider than a phone')
 })
 
 test('code from a link does not run by itself; it reaches no network, no storage and not the page, and prints no HTML', async (t) => {
@@ -410,6 +415,10 @@ test('the editor completes names, and says what they are', async () => {
     await tip.evaluate((one) => one.textContent ?? ''),
     /^new gpt\.LayerNorm\(embDim: .*\)Layer norm.*\.$/,
   )
+  const [ground, around] = await tip.evaluate((one) =>
+    [one, document.documentElement].map((part) => getComputedStyle(part).backgroundColor),
+  )
+  assert.equal(ground, around, 'the code behind it is seen')
 })
 
 test('axe finds nothing, light and dark, wide and narrow, and nothing is wider than the screen', async () => {
