@@ -37,7 +37,8 @@ async function gotoWithoutJavaScript(page) {
   })
   await page.goto(site.url)
   await arrived
-  await page.waitForSelector('#end')
+  // Also its style sheets: the text is there before them.
+  await waitInPage(page, () => document.readyState === 'complete' && document.getElementById('end') !== null)
 }
 
 test('without JavaScript the text of every section is there, with its answers', async () => {
