@@ -1,24 +1,36 @@
-// What a figure draws is what it says: its marks stand on its axis where their numbers are, and its texts, its
-// sentence for a screen reader, its controls and its colors are of the same numbers.
+// A figure draws what it says. Each mark stands at its number on the axis. The texts, the sentence for a screen
+// reader, the controls and the colors show the same numbers.
 
 /** @import { Page } from 'puppeteer-core' */
 
 import assert from 'node:assert/strict'
+import { eventually } from './browser.js'
 
-/** Asserts that every figure of the page draws what it says. @param {Page} page @param {string} when */
+/**
+ * Asserts that every figure of the page draws what it says. Waits for the first: a figure draws once it has a size.
+ *
+ * @param {Page} page
+ * @param {string} when
+ */
 export async function assertFigures(page, when) {
-  const { wrong, seen } = await page.evaluate(look)
+  /** @type {string[]} */
+  let wrong = []
+  const look = async () => {
+    const found = await page.evaluate(compare)
+    wrong = found.wrong
+    return found.seen > 0
+  }
+  await eventually(look, `no figure, ${when}`)
   assert.deepEqual(wrong, [], when)
-  assert.ok(seen > 0, `no figure, ${when}`)
 }
 
 /** Runs in the page. @returns what is wrong, and how many marks were compared */
-function look() {
+function compare() {
   /** @type {string[]} */
   const wrong = []
   let seen = 0
   const page = document.body
-  /** A number as the page writes it; NaN for one with a power. @param {unknown} text */
+  /** The number that a text says; NaN where it has a power of ten. @param {unknown} text */
   const read = (text) =>
     Number(String(text).trim().replace('−', '-').replaceAll(',', '').replace('∞', 'Infinity') || NaN)
   const get = (/** @type {Element} */ one, /** @type {string} */ name) => Number(one.getAttribute(name))
@@ -41,7 +53,7 @@ function look() {
       wrong.push(`${where.closest('.section')?.id}: ${what} is ${is}, not ${wanted}`)
   }
 
-  /** An axis by its ticks. Places may go with the square root. @param {{ at: number, value: number }[]} ticks */
+  /** The axis with these ticks. Its scale is linear, or a square root. @param {{ at: number, value: number }[]} ticks */
   function axisOf(ticks) {
     const [first, last] = [ticks[0], ticks[ticks.length - 1]]
     const scales = [(/** @type {number} */ value) => value, root].map((of, i) => {
@@ -60,7 +72,7 @@ function look() {
   const ticksOf = (/** @type {Element[]} */ some) =>
     some.map((one) => ({ at: get(one, 'x'), value: read(one.textContent) }))
 
-  /** A color says a number's sign, and how far it is from 0. @param {Element} one @param {number} value @param {number} strength */
+  /** Compares a color with its number: with the sign, and with the distance from 0. @param {Element} one @param {number} value @param {number} strength */
   function assertColor(one, value, strength) {
     same(one, `the color’s strength of ${value}`, strength, Math.min(1, Math.abs(value) / 1.5), 0.02)
     if (Math.abs(value) > 0.01) same(one, `the sign of ${value}`, one.matches('.negative'), value < 0)
@@ -70,14 +82,14 @@ function look() {
     [...(ariaLabel ?? '').matchAll(/: ((?:[−\d.,]+, )+[−\d.]+\d)/g)].map(([, list]) =>
       list.split(', ').map(read),
     )
-  /** What a slider says. @param {Element} one @param {number} value @param {string} name */
+  /** Compares what a slider says with its number and its place. @param {Element} one @param {number} value @param {string} name */
   function assertSays(one, value, name) {
     for (const said of [one.ariaValueNow, one.ariaValueText])
       same(one, 'what is said', read(said), value, 0.006)
     same(one, 'its name', one.ariaLabel?.match(/\d+/g)?.join(' '), name)
   }
 
-  // Rows of dots, and of strokes.
+  // Rows of dots and rows of strokes.
   for (const svg of all(page, '.rows > svg')) {
     const grid = all(svg, ':scope > :is(.axis, .zero)')
     const labels = all(svg, '.tick')
@@ -89,7 +101,7 @@ function look() {
       const lines = grid
         .filter((line) => get(line, 'y1') < y && get(line, 'y2') > y)
         .map((line) => get(line, 'x1'))
-      // The texts of a shared axis stand below the last of its rows.
+      // Rows may share an axis. Its numbers stand below the last of them.
       const ticks = [...new Set(labels.map((label) => get(label, 'y')))]
         .map((height) => ticksOf(labels.filter((label) => get(label, 'y') === height)))
         .findLast((some) => String(some.map(({ at }) => at)) === String(lines))
@@ -109,7 +121,7 @@ function look() {
       }
       const [sample] = /(?<=^Sample )\d/.exec(textsOf(all(row, '.label')).join()) ?? []
       for (const [i, one] of handles.entries()) assertSays(one, values[i], `${sample} ${i + 1}`)
-      // A ring stands where the section below has the dot.
+      // A ring shows where its number was before the norm: the next section has a dot there.
       const before = all(page, `#worked-example [aria-label^="sample ${sample}, "]`)
       for (const ring of before.length ? all(row, '.ghost') : []) {
         const off = before.map((one) => Math.abs(within(Number(one.ariaValueNow)) - get(ring, 'cx')))
@@ -136,7 +148,7 @@ function look() {
           same(row, `a bar for ${spread}`, off, 0, 0.006 + 0.02 * spread)
         }
       }
-      // Each number of the sentence has a stroke. A marked one has another color.
+      // Each number that the sentence says has a stroke. A marked stroke has another color.
       const strokes = all(row, '.strokes').flatMap(placesOf)
       const off = (/** @type {number} */ at) => Math.min(...strokes.map((one) => Math.abs(one - at)))
       const places = strokes.length && sure ? (lists[r] ?? []).map(to) : []
@@ -144,7 +156,7 @@ function look() {
         same(svg, `a stroke at ${at}`, off(at), 0, 1.1 + 0.006 * unit)
       for (const lit of all(row, '.stroke')) same(svg, 'the marked stroke', off(get(lit, 'x1')), 0)
     }
-    // A thread goes from dot to dot.
+    // A thread begins and ends at a dot.
     const middles = all(svg, '.dot').map((dot) => [get(dot, 'cx'), get(dot, 'cy')])
     for (const thread of all(svg, '.thread'))
       for (const end of [1, 2]) {
@@ -153,7 +165,7 @@ function look() {
       }
   }
 
-  // Grids: a cell's dot is as far from its middle as its number is from 0.
+  // Grids: a dot's distance from the middle of its cell is proportional to its number.
   for (const svg of all(page, '.grid > svg')) {
     const [dots, zeros, numbers] = ['.dot', '.zero', '.number'].map((selector) => all(svg, selector))
     const values = textsOf(numbers).map(read)
@@ -186,7 +198,7 @@ function look() {
     if (Number.isFinite(value)) assertColor(cell, cell.matches('.statistic') ? 0 : value, strength)
   }
 
-  /** The numbers of a chart's curve. @param {Element} svg @param {Element} curve */
+  /** The numbers that a curve draws, by the chart's axis. @param {Element} svg @param {Element} curve */
   function numbersOf(svg, curve) {
     const levels = all(svg, '.level').map((one) => ({ at: get(one, 'y') - 4, value: read(one.textContent) }))
     const { from } = axisOf(levels)
@@ -198,7 +210,7 @@ function look() {
     for (const [i, curve] of all(svg, '.curve').entries()) {
       if (names[i]) same(svg, 'the color of a name', style(names[i], 'fill'), style(curve, 'stroke'))
       if (svg.closest('.section')) continue
-      // Of a notebook's curves each second one is dashed. The sentence has their ends.
+      // In a notebook's chart the second and the fourth curve are dashed. The sentence says the ends of each curve.
       const ys = numbersOf(svg, curve)
       const said = sentences[i]
         .replace(names[i].textContent ?? '', '')
@@ -227,7 +239,7 @@ function look() {
     }
   }
 
-  // A curve, its name, its answer and its loss are of one network; the figure says which one is in front.
+  // A curve, its name, its answer and its loss belong to the same network. The caption names the one in front.
   for (const svg of all(page, '#training figure svg'))
     for (const kind of ['with', 'without']) {
       const told = all(page, `#training .answers .${kind}`)
@@ -247,7 +259,7 @@ function look() {
       same(svg, `that ${name} ${loss} is said`, svg.ariaLabel?.includes(`${name} ${loss}`), true)
     }
 
-  // σ is how wide the strokes spread; a norm that is off looks so, and so do its output and its σ.
+  // σ is the standard deviation of the strokes. A norm that is off looks off, and so do its output and its σ.
   for (const svg of all(page, '#story .way svg')) {
     const { from, unit } = axisOf(ticksOf(all(svg, '.tick')))
     const [strokes, sigmas, norms] = ['.strokes', '.sigma', '.norm'].map((selector) => all(svg, selector))
