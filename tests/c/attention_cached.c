@@ -5,7 +5,7 @@
 #include "gpt_layers.h"
 #include "reference.h"
 
-/* The cache that is tested: in float32, or in int8 by one of its inner loops. */
+/* Which cache is tested: the one in float32, or the one in int8 by the inner loop of this number. */
 #ifdef __wasm_relaxed_simd__
 enum { FLOAT32 = -1, LOOPS = 2 };
 #else
@@ -231,7 +231,7 @@ static void test_attention_cached(void)
 
 SUITE("attention_cached", test_attention_cached)
 
-/* In int8, by each inner loop. */
+/* Runs a test of the int8 cache by each inner loop. */
 static void (*by_one_loop)(void);
 static void by_each_loop(void)
 {

@@ -4,7 +4,8 @@
 #include "check.h"
 #include "gpt_layers.h"
 
-/* A scratch size for sizes a, b and c, and the products of these that must be addressable. */
+/* The scratch size for sizes a, b and c. `tensors` names tensors that must be addressable: "ab bc" is one of a * b
+ * numbers and one of b * c. */
 typedef struct scratch {
     const char *name, *tensors;
     size_t size;
@@ -39,8 +40,8 @@ static void expect_no_scratch(size_t k, const size_t *s)
     expect(found.size == SIZE_MAX, "expected SIZE_MAX, got %zu", found.size);
 }
 
-/* Every kind of sizes that make one of the tensors unaddressable: one size too large and the others 0 or 1; two
- * sizes whose product is too large or wraps to 0, and the others 0 or 1. */
+/* Sizes that make one of the tensors unaddressable. Either one size is too large, or the product of two sizes is
+ * too large or wraps to 0. All other sizes are 0, or all are 1. */
 static void expect_no_scratch_of(size_t k)
 {
     enum { LARGE = 5, BITS = 8 * sizeof(size_t) };

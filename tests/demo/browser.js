@@ -85,7 +85,7 @@ export async function serveWithout(t, origin, missing) {
 }
 
 /**
- * A server of a test.
+ * Starts a server, which ends with the test.
  *
  * @param {import('node:test').TestContext} t
  * @param {import('node:http').RequestListener} answer
@@ -789,7 +789,7 @@ export async function findings(page) {
   )
 }
 
-/** Takes the network away from a page and from its service worker, once that serves it. @param {Page} page */
+/** Waits until the service worker serves the page, then takes the network from both. @param {Page} page */
 export async function goOffline(page) {
   await waitInPage(page, () => navigator.serviceWorker.controller !== null)
   await page.setOfflineMode(true)
@@ -808,7 +808,7 @@ export async function goOffline(page) {
 }
 
 /**
- * A page without the service worker, which would answer with its own copy of a file.
+ * Opens a page without a service worker. A service worker would answer with its own copies of files.
  *
  * @param {Browser | BrowserContext} browser
  */
@@ -821,7 +821,8 @@ export async function withoutServiceWorker(browser) {
 }
 
 /**
- * What a page fetches to start, without fonts, and without what it and its service worker fetch afterwards.
+ * Measures what a page fetches until it has started: all files but fonts. The page gets no idle time and no
+ * service worker, so it fetches nothing for later.
  *
  * @param {Browser | BrowserContext} browser
  * @param {string} url

@@ -1,4 +1,4 @@
-// The page's state and its history, whatever is done in whatever order.
+// Undo, redo and the address keep the page's state, after any sequence of acts.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 
 const url = new URL('../../build/demo/page.svelte.js', import.meta.url)
-/** Without a document and without Svelte, whose runes here only say what the document follows. */
+/** The page's state without Svelte: here its runes only tell Svelte when to draw, and nothing is drawn. */
 const source = readFileSync(url, 'utf8')
   .replace(/\$state(\.raw)?(?=\()/g, '')
   .replace("import { flushSync } from 'svelte'", 'const flushSync = (act) => act()')
@@ -26,7 +26,7 @@ test('undo and redo go from gesture to gesture and change no step; the address b
   fc.assert(
     fc.property(fc.array(acts, { minLength: 20, maxLength: 60 }), (all) => {
       const page = new Page(new URLSearchParams())
-      /** What there was, and is to be redone; the present one; whether a gesture goes on. */
+      /** The model: all states, the present one's index, whether a gesture goes on, and the step that is shown. */
       let [states, at, isOpen, step] = [[{ eps: 1e-5, batch: 4 }], 0, false, 'mean']
       /** @param {{ eps?: number, batch?: number }} changes */
       const change = (changes) => {

@@ -50,7 +50,7 @@ const STATES = {
   story: 'story.off=2',
 }
 
-/** The values of the section's controls: of those that its address has. @param {Page} page */
+/** The values of the controls whose values the section keeps in its address. @param {Page} page */
 const stateOf = (page) =>
   waitInPage(page, () => {
     if (document.querySelector('.section [aria-busy="true"]')) return null
@@ -64,7 +64,7 @@ const stateOf = (page) =>
     )
   })
 
-/** Goes through the whole history. @param {Page} page @param {boolean} shiftKey to its end */
+/** Undoes everything, or, with shiftKey, redoes everything. @param {Page} page @param {boolean} shiftKey */
 const goThrough = (page, shiftKey) =>
   page.evaluate((shiftKey) => {
     document.querySelector('dialog')?.close()
@@ -187,8 +187,8 @@ async function assertGuesses(page, id) {
 }
 
 /**
- * Presses every button, but not those of a dialog, which copy; and asserts that what is pressed stays where it
- * is, but for a guess, which the figure answers as well, and that a switch keeps its width.
+ * Presses every button, but not those of a dialog: they copy. Asserts that a pressed button does not move, and
+ * that a switch keeps its width. A guess may move down: its figure gives the answer, and may grow.
  *
  * @param {Page} page
  */
@@ -212,8 +212,8 @@ async function pressAll(page) {
 }
 
 /**
- * Asserts that the sections fit a screen, on a phone its width, and say no number that is none; that the words of
- * a button stand on one line, and that paragraphs take the width of a phone.
+ * Asserts that each section fits the screen, or, on a phone, its width, and shows no NaN. The words of a button
+ * stand on one line, and a paragraph is as wide as a phone.
  *
  * @param {Page} page
  * @param {{ width: number, height: number }} size
@@ -271,8 +271,8 @@ const small = (page) =>
 
 /**
  * Asserts that a finger that misses a dot's middle by 12 pixels takes it, or, where dots are crowded, one of
- * them, and that a finger on anything that moves sideways may still scroll the page up and down: then what it
- * dragged goes back.
+ * them. A finger on anything that moves sideways may still scroll the page up and down: the browser then cancels
+ * the drag, and the dot goes back.
  *
  * @param {Page} page
  */
@@ -289,7 +289,7 @@ async function assertTouch(page) {
     }
     const values = () =>
       [...document.querySelectorAll('svg [role="slider"]')].map((one) => one.ariaValueNow).join()
-    /** Drags with a finger until the browser scrolls the page instead. */
+    /** Drags with a finger, and cancels the drag, as the browser does where it scrolls the page instead. */
     const scroll = (/** @type {number} */ clientX, /** @type {number} */ clientY) => {
       const target = document.elementFromPoint(clientX, clientY)
       const finger = { bubbles: true, pointerType: 'touch', clientY }
@@ -455,7 +455,7 @@ describe('every section', { concurrency: 2 }, () => {
       let browsers
       /** @type {string[]} */
       let ids
-      /** By section: the address once all controls have been used, and what they then show. */
+      /** For each section: its address after all controls were used, and the values that they then show. */
       const used = new Map()
       before(async () => {
         url = await serve()

@@ -37,7 +37,7 @@ async function gotoWithoutJavaScript(page) {
   })
   await page.goto(site.url)
   await arrived
-  // Also its style sheets: the text is there before them.
+  // The text can be there before its style sheets.
   await waitInPage(page, () => document.readyState === 'complete' && document.getElementById('end') !== null)
 }
 

@@ -670,7 +670,7 @@ def harmless():
     # A parameter with attributes, as PyTorch 2 writes it.
     parts = (tensor(), b"\x88", b"ccollections\nOrderedDict\n)R", b"}" + text("tag") + b"K\1s")
     by_hand("a parameter with attributes", call("torch._utils._rebuild_parameter_with_state", *parts), "b")
-    # As protocols 0 and 1 write them: 0 and 1 would be I0 and I1.
+    # Protocols 0 and 1 write False and True as I00 and I01, and the numbers 0 and 1 as I0 and I1.
     booleans = b"}I00\n" + tensor() + b"sI01\n" + tensor() + b"sI1\n" + tensor() + b"s"
     by_hand("False, True and 1 of protocol 1", booleans, "b.false", "b.true", "b.1")
     for protocol in (1, 3, 4, 5):

@@ -63,7 +63,7 @@ const normOf = (/** @type {number} */ rows) => {
 }
 
 /**
- * What a program does in task after task, and holds nothing of: the most memory in MiB, how often, and the task.
+ * Tasks whose results nobody holds: the most memory in MiB, how many times a task runs, and what makes it.
  *
  * @type {Record<string, [maxMemory: number, times: number, make: () => (i: number) => unknown]>}
  */

@@ -196,7 +196,8 @@ test('backward through all parts of a tensor makes one gradient of its size, not
 })
 
 /**
- * A step of one's own with twice the gradient for both inputs, in one memory: `pair` makes two of a tensor.
+ * An operation made by `record`: its gradient function gives 2 dy to both inputs. `pair` makes the two tensors of
+ * it, which share memory.
  *
  * @param {(g: Tensor) => [Tensor, Tensor]} [pair]
  */
@@ -206,7 +207,7 @@ const twice = (pair = (g) => [g, g]) => {
 }
 
 /**
- * Graphs of two leaves [2], and what dy = [10, 20] gives to each; null for nothing.
+ * Graphs of two leaves [2], and the gradient of each for dy = [10, 20]; null where a leaf gets none.
  *
  * @type {[graph: (a: Tensor, b: Tensor) => Tensor, da: number[], db: number[] | null][]}
  */
@@ -256,7 +257,7 @@ const GRAPHS = [
 ]
 
 /**
- * Where dy comes from, and how many times dy the two leaves have as their .grad before.
+ * Where dy comes from. Before backward, the .grad of the two leaves are `a` times and `b` times [10, 20].
  *
  * @type {Record<string, [give: (dy: Tensor, a: Tensor, b: Tensor) => Tensor, a: number, b: number]>}
  */

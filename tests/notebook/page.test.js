@@ -49,7 +49,7 @@ import {
 
 const site = useSite({ saves: true })
 const READY = { ready: '.cell' }
-/** The pages of a test, which are closed after it. @type {import('puppeteer-core').Page[]} */
+/** The pages that a test has opened. They are closed when it ends. @type {import('puppeteer-core').Page[]} */
 const pages = []
 runner.afterEach(async () => {
   for (const page of pages.splice(0)) await page.close()
@@ -69,7 +69,7 @@ async function runCells(...cells) {
   return { page, cells: await runForeign(page) }
 }
 
-// “Train it” takes as long as the others together. By default it trains for a tenth of the steps: see below.
+// “Train it” takes as long as all others together. By default it trains for 50 of its 500 steps, in a test below.
 const tried = Object.entries(recorded).filter(([name]) => all || name !== 'train')
 
 for (const browser of BROWSERS)
@@ -436,7 +436,7 @@ test('axe finds nothing, light and dark, wide and narrow, and nothing is wider t
       assert.equal(caret, code)
     }
     assert.ok((await overflow(page)) <= 0)
-    // On a desktop the bar stays at the top.
+    // On a desktop the bar stays at the top while the page scrolls; on a phone it scrolls away.
     await page.evaluate(() => scrollTo(0, 400))
     assert.equal(await page.$eval('.bar', (bar) => bar.getBoundingClientRect().top === 0), width === 1280)
   }

@@ -117,7 +117,7 @@ export const textOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes.slic
 export const tooLong = (what: string) =>
   fail('UNSUPPORTED', what, 'be a file of at most 4 GB', 'a longer one')
 
-/** What each instruction does, by the byte that stands for it. Its argument, if any, comes next. */
+/** What each instruction does, by its byte. Its argument, if any, follows that byte. */
 const INSTRUCTIONS: Readonly<Record<string, (pickle: Pickle) => unknown>> = {
   '\x80': (pickle) => pickle.checkProtocol(pickle.uint(1)),
   '\x95': (pickle) => pickle.take(8), // a frame
@@ -172,7 +172,7 @@ const OLD = 'FPSVdgilp'
 export class Pickle {
   #cursor
   #bytes
-  /** Where the next instruction or argument begins. */
+  /** The offset of the next instruction or argument. */
   #at = 0
   #stack: unknown[] = []
   /** Where in the stack a group of values begins. */

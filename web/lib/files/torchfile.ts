@@ -292,7 +292,7 @@ function* readDirectory(cursor: Cursor): Reading<void> {
   yield* cursor.read(18)
 }
 
-/** The bytes of what may follow the data of an entry: a signature, a checksum, and the length twice. */
+/** The size of the descriptor that may follow an entry's data: a signature, a checksum, and the length twice. */
 const DESCRIPTOR_BYTES = 16
 
 function isDescriptor(bytes: Uint8Array, length: number): boolean {
@@ -301,7 +301,7 @@ function isDescriptor(bytes: Uint8Array, length: number): boolean {
   return view.getUint32(0, true) === DESCRIPTOR && lengths.every((one) => one === length)
 }
 
-/** Reads what follows the data of an entry, after so many bytes of it. */
+/** Reads what follows the data of an entry. @param read how many bytes the data had */
 function* endEntry(cursor: Cursor, { name, length, hasDescriptor }: Entry, read: number): Reading<void> {
   if (length !== null && length !== read)
     throw cursor.damaged(`${describe(name)} of ${length} bytes instead of ${read}`)
@@ -315,7 +315,7 @@ function* endEntry(cursor: Cursor, { name, length, hasDescriptor }: Entry, read:
 /** The longest entry that is neither the pickle nor a storage. */
 const MAX_TEXT = 1000
 
-/** Reads an entry as a whole: where only the descriptor has its length, up to a descriptor with that length. */
+/** Reads a whole entry. One of unknown length ends at the first descriptor with the length that was read. */
 function* readContent(cursor: Cursor, entry: Entry, most: number): Reading<Uint8Array> {
   const { name, length } = entry
   if (length !== null && length <= most) {

@@ -27,7 +27,7 @@ export class Memory {
   #memory: WebAssembly.Memory | null
   #limit: number
   #free: FreeList
-  /** Addresses that no other block may get. */
+  /** Addresses whose blocks are never freed. */
   #retired: number[] = []
   /** The number of bytes in use, those of retired blocks included. */
   used = 0
@@ -86,7 +86,7 @@ export class Memory {
 
   /**
    * @param offset from `allocate`
-   * @param bytes that it was asked for
+   * @param bytes that `allocate` was asked for
    */
   free(offset: number, bytes: number): void {
     const size = blockSize(bytes)

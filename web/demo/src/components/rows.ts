@@ -168,7 +168,7 @@ function sizeOf({ size: name = 'large', height }: DotRow, narrow: boolean) {
   return { ...size, above: height - below, below }
 }
 
-/** Where the stroke of a value stands, by the value's own place. */
+/** @returns the x of the stroke that counts a value at this x */
 export const binOf = (x: number): number => BIN * Math.round(x / BIN)
 
 /**
