@@ -264,7 +264,7 @@ build() {
     step package dist/index.js build_package "$(node --version)" \
         package*.json web/*.js web/lib web/examples/stories c/gpt_layers.h build/wasm/*.wasm
     step api build/api/index.html build_api "$(node --version)" \
-        package-lock.json web/demo/api* web/demo/public dist/*
+        package*.json web/demo/api* web/demo/public dist/*.d.ts
     step page web/demo/dist/index.html build_page "$(node --version) ${GPT_LAYERS_SITE:-}" \
         package-lock.json web/demo web/notebook tests/golden/notebooks.json dist/* build/api build/wasm/page.wasm
 }

@@ -84,16 +84,17 @@ echo "$3" >>compiled
 write('bin/.emscripten', "LLVM_ADD_VERSION = '14'\n")
 installEmscripten('3.1.6')
 
-/** It makes dist/ of the sources without comments, and the API reference of dist/. @param {string} version */
+/** It makes dist/ of the sources without comments, and the API reference of its types. @param {string} version */
 const installNode = (version) =>
   write(
     'bin/node',
     `#!/bin/sh
 case "$1" in
 --version) echo ${version} ;;
-web/bundle.js) cat $(find web/lib web/*.js web/examples/stories -type f | sort) package.json \\
-    c/gpt_layers.h build/wasm/*.wasm | grep -av '^//' >dist/index.js ;;
-web/demo/api.js) cat dist/index.js web/demo/api* web/demo/public/* >build/api/index.html ;;
+web/bundle.js) cat $(find web/lib web/*.js -type f | sort) | grep -v '^//' >dist/index.d.ts
+    cat dist/index.d.ts $(find web/examples/stories -type f) package.json c/gpt_layers.h build/wasm/*.wasm |
+        grep -av '^//' >dist/index.js ;;
+web/demo/api.js) cat dist/index.d.ts package.json web/demo/api* web/demo/public/* >build/api/index.html ;;
 esac
 `,
   )
@@ -126,8 +127,9 @@ const compiled = () =>
     : []
 
 const ALL = ['npm', 'wasm', 'package', 'api', 'page']
-const FROM_WASM = ALL.slice(1)
 const FROM_PACKAGE = ALL.slice(2)
+/** The API reference is made of the types. */
+const FROM_WASM = ['wasm', 'package', 'page']
 
 test('a fresh clone is built, and then nothing', () => {
   const first = build()
@@ -145,7 +147,7 @@ for (const [path, expected] of /** @type {[string, string[]][]} */ ([
   ['web/bundle.js', FROM_PACKAGE],
   ['web/exports.js', FROM_PACKAGE],
   ['web/types.js', FROM_PACKAGE],
-  ['web/examples/stories/model.safetensors', FROM_PACKAGE],
+  ['web/examples/stories/model.safetensors', ['package', 'page']],
   ['web/demo/api.js', ['api', 'page']],
   ['web/demo/api.tsconfig.json', ['api', 'page']],
   ['web/demo/public/icon.svg', ['api', 'page']],
