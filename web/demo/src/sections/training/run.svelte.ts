@@ -11,8 +11,8 @@ const ASK_EVERY = 50 // steps
 export class Run {
   /** The loss of each step. */
   losses: Pair<readonly number[]> = $state.raw({ with: [], without: [] })
-  /** What each network answered last. */
-  answers: Pair<string> | null = $state.raw(null)
+  /** What each network answered last, and after how many steps. */
+  answers: (Pair<string> & { step: number }) | null = $state.raw(null)
   /** Why the training stopped; '' if it did not. */
   problem = $state('')
 
@@ -59,7 +59,8 @@ export class Run {
       while (this.#playing && this.#lab && !this.done) {
         const losses = await this.#lab.steps(AT_ONCE)
         const step = this.step + AT_ONCE
-        if (step % ASK_EVERY === 0 || step === AT_ONCE) this.answers = await this.#lab.answers()
+        if (step % ASK_EVERY === 0 || step === AT_ONCE)
+          this.answers = { step, ...(await this.#lab.answers()) }
         this.losses = {
           with: [...this.losses.with, ...losses.map((loss) => loss.with)],
           without: [...this.losses.without, ...losses.map((loss) => loss.without)],
