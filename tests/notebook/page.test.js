@@ -31,6 +31,7 @@ import {
   waitInPage,
 } from '../demo/browser.js'
 import { assertFigures } from '../demo/figures.js'
+import { assertLooks, LAPTOP, PHONE, turnInto } from '../demo/looks.js'
 import {
   fileOf,
   isIdle,
@@ -93,6 +94,16 @@ for (const browser of BROWSERS)
       },
     )
 runner.after(closeBrowsers)
+
+test('the notebook looks as it was recorded, on a laptop and on a phone', async () => {
+  const { page } = await site.open('notebook/#attention', { ...LAPTOP, ...READY })
+  pages.push(page)
+  await settle(page)
+  const parts = 'header, .bar, #cell-1, #cell-2, #cell-4'
+  await assertLooks(page, 'notebook-laptop', parts)
+  await turnInto(page, PHONE)
+  await assertLooks(page, 'notebook-phone', parts)
+})
 
 test('“train” with 50 steps in place of 500 prints PyTorch’s first lines', async () => {
   const page = await openAt('#train')

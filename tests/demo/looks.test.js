@@ -1,0 +1,93 @@
+// The page looks as it was recorded: ./build.sh looks records it again, and git diff shows what has changed.
+
+/** @import { Page } from 'puppeteer-core' */
+
+import { newPage, openAll, setSize, test, useSite, waitInPage, WHOLE_SECTION } from './browser.js'
+import { assertLooks, LAPTOP, PHONE, turnInto } from './looks.js'
+
+const site = useSite()
+
+/** Waits until the sections' results are there, and the GPT has written: it writes what is on the screen. @param {Page} page */
+const complete = (page) =>
+  waitInPage(page, () => {
+    const waiting = document.querySelector('.run b:empty, [aria-busy="true"]')
+    waiting?.scrollIntoView()
+    return waiting === null
+  })
+
+/** Where it shows that the page is in use. */
+const IN_USE =
+  'header, .acts, .story, .guess, .under, .explanation, .layer, .controls, .way, details, .notice'
+
+/** Uses everything at once: what is folded is open, what can be answered is answered; in the page. */
+function use() {
+  const all = (/** @type {string} */ selector) => [
+    .../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(selector)),
+  ]
+  for (const one of all('details')) one.setAttribute('open', '')
+  for (const one of all('.guess button, #worked-example [aria-expanded="false"], #opening .word')) one.click()
+  for (const one of all('#opening [role="switch"]')) one.click()
+  document.getElementById('menu')?.showPopover()
+}
+
+/** Draws all controls as they are while one points at them, or has them in focus. @param {Page} page */
+async function point(page) {
+  const session = await page.createCDPSession()
+  await session.send('DOM.enable')
+  await session.send('CSS.enable')
+  const { root } = await session.send('DOM.getDocument')
+  const { nodeIds } = await session.send('DOM.querySelectorAll', {
+    nodeId: root.nodeId,
+    selector: 'a, button, input, select, summary, [role="slider"], [role="switch"]',
+  })
+  for (const nodeId of nodeIds)
+    await session.send('CSS.forcePseudoState', {
+      nodeId,
+      forcedPseudoClasses: ['hover', 'focus', 'focus-visible', 'focus-within'],
+    })
+}
+
+/** Keeps the training at its start, however long its figure is on the screen; in the page, before its scripts. */
+function holdTraining() {
+  window.Worker = new Proxy(Worker, {
+    construct(Worker, [url, options]) {
+      const worker = new Worker(url, options)
+      if (String(url).includes('training')) worker.postMessage = () => {}
+      return worker
+    },
+  })
+}
+
+test('the whole page looks as it was recorded, on a phone and on a laptop, at first and in use', async () => {
+  // A number that the training does not have: the page says so.
+  const { page } = await site.open('?training.rate=99', { ...PHONE, first: holdTraining })
+  await openAll(page)
+  await complete(page)
+  await assertLooks(page, 'phone')
+  await turnInto(page, LAPTOP)
+  await assertLooks(page, 'laptop')
+  await page.evaluate(use)
+  await point(page)
+  await complete(page)
+  await assertLooks(page, 'laptop-in-use', IN_USE)
+  await page.close()
+})
+
+test('a section alone looks as it was recorded, in its own size and large, and so does its figure alone', async () => {
+  const { page } = await site.open('?embed=scale-and-shift', { ...LAPTOP, ready: WHOLE_SECTION })
+  await assertLooks(page, 'alone')
+  await page.evaluate(() =>
+    Object.assign(document.documentElement.dataset, { show: 'figure', size: 'large', theme: 'dark' }),
+  )
+  await assertLooks(page, 'figure-large')
+  await page.close()
+})
+
+test('the text without JavaScript looks as it was recorded', async () => {
+  const page = await newPage(site.browser)
+  await setSize(page, PHONE.width, PHONE.height)
+  await page.setJavaScriptEnabled(false)
+  await page.goto(`${site.url}text.html`)
+  await assertLooks(page, 'text')
+  await page.close()
+})
