@@ -19,6 +19,20 @@ export async function turnInto(page, { width, height, features }) {
   await resize(page, width, height)
 }
 
+/** Draws elements as they are while one points at them, or has them in focus. @param {Page} page @param {string} selector */
+export async function point(page, selector) {
+  const session = await page.createCDPSession()
+  await session.send('DOM.enable')
+  await session.send('CSS.enable')
+  const { root } = await session.send('DOM.getDocument')
+  const { nodeIds } = await session.send('DOM.querySelectorAll', { nodeId: root.nodeId, selector })
+  for (const nodeId of nodeIds)
+    await session.send('CSS.forcePseudoState', {
+      nodeId,
+      forcedPseudoClasses: ['hover', 'focus', 'focus-visible', 'focus-within'],
+    })
+}
+
 /** A box may differ by as many pixels. */
 const TOLERANCE = 2
 
@@ -29,7 +43,7 @@ const INHERITED = `color cursor fill font-family font-feature-settings font-size
 
 /** Written where it is not the default. What moves or sizes a box is not among them: the boxes show it. */
 const OWN = `animation-name appearance background-color background-image border-bottom border-left border-right
-  border-top border-collapse border-radius box-shadow clip-path column-gap row-gap content dominant-baseline
+  border-top border-collapse border-radius box-shadow caret-color clip-path column-gap row-gap content dominant-baseline
   mask-image opacity outline overflow padding position resize scroll-margin-top text-decoration-color
   text-decoration-line text-decoration-style text-decoration-thickness text-overflow text-underline-offset
   touch-action transform transition-property vertical-align z-index`
@@ -74,7 +88,7 @@ function write(selector, inherited, own, live) {
     [...styles]
       .filter(([name, value]) => {
         if (inherited.includes(name)) return value !== parent.get(name)
-        const isNone = value === styles.get('color') || /^0px none|none 3px$/.test(value)
+        const isNone = value === styles.get('color') || /^0px none|none \S+px$/.test(value)
         return value !== defaults.get(name) && !isNone
       })
       .map(([name, value]) => `; ${name}: ${short(name === 'font-family' ? value.split(',')[0] : value)}`)
@@ -181,7 +195,7 @@ function compare(recorded, now) {
  * @param {string} name of the file in looks/
  * @param {string} [selector]
  */
-export async function assertLooks(page, name, selector = 'body') {
+export async function assertLooks(page, name, selector = ':root') {
   const file = new URL(`looks/${name}.txt`, import.meta.url)
   const isRecording = process.env.GPT_LAYERS_LOOKS === 'record'
   const recorded = isRecording ? '' : readFileSync(file, 'utf8').trimEnd()

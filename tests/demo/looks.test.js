@@ -3,7 +3,7 @@
 /** @import { Page } from 'puppeteer-core' */
 
 import { newPage, openAll, setSize, test, useSite, waitInPage, WHOLE_SECTION } from './browser.js'
-import { assertLooks, LAPTOP, PHONE, turnInto } from './looks.js'
+import { assertLooks, LAPTOP, PHONE, point, turnInto } from './looks.js'
 
 const site = useSite()
 
@@ -17,7 +17,7 @@ const complete = (page) =>
 
 /** Where it shows that the page is in use. */
 const IN_USE =
-  'header, .acts, .story, .guess, .under, .explanation, .layer, .controls, .way, details, .notice'
+  'header, .hero, .acts, .story, .guess, .under, .explanation, .layer, .controls, .way, details, .place, .notice'
 
 /** Uses everything at once: what is folded is open, what can be answered is answered; in the page. */
 function use() {
@@ -28,23 +28,6 @@ function use() {
   for (const one of all('.guess button, #worked-example [aria-expanded="false"], #opening .word')) one.click()
   for (const one of all('#opening [role="switch"]')) one.click()
   document.getElementById('menu')?.showPopover()
-}
-
-/** Draws all controls as they are while one points at them, or has them in focus. @param {Page} page */
-async function point(page) {
-  const session = await page.createCDPSession()
-  await session.send('DOM.enable')
-  await session.send('CSS.enable')
-  const { root } = await session.send('DOM.getDocument')
-  const { nodeIds } = await session.send('DOM.querySelectorAll', {
-    nodeId: root.nodeId,
-    selector: 'a, button, input, select, summary, [role="slider"], [role="switch"]',
-  })
-  for (const nodeId of nodeIds)
-    await session.send('CSS.forcePseudoState', {
-      nodeId,
-      forcedPseudoClasses: ['hover', 'focus', 'focus-visible', 'focus-within'],
-    })
 }
 
 /** Keeps the training at its start, however long its figure is on the screen; in the page, before its scripts. */
@@ -65,10 +48,11 @@ test('the whole page looks as it was recorded, on a phone and on a laptop, at fi
   await complete(page)
   await assertLooks(page, 'phone')
   await turnInto(page, LAPTOP)
+  await page.$eval('#story', (section) => section.scrollIntoView({ block: 'center' }))
+  await page.waitForSelector('.place')
   await assertLooks(page, 'laptop')
   await page.evaluate(use)
-  await point(page)
-  await complete(page)
+  await point(page, 'a, button, input, select, summary, [role="slider"], [role="switch"]')
   await assertLooks(page, 'laptop-in-use', IN_USE)
   await page.close()
 })

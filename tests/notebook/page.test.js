@@ -31,7 +31,7 @@ import {
   waitInPage,
 } from '../demo/browser.js'
 import { assertFigures } from '../demo/figures.js'
-import { assertLooks, LAPTOP, PHONE, turnInto } from '../demo/looks.js'
+import { assertLooks, LAPTOP, PHONE, point, turnInto } from '../demo/looks.js'
 import {
   fileOf,
   isIdle,
@@ -102,6 +102,7 @@ test('the notebook looks as it was recorded, on a laptop and on a phone', async 
   const parts = 'header, .bar, #cell-1, #cell-2, #cell-4'
   await assertLooks(page, 'notebook-laptop', parts)
   await turnInto(page, PHONE)
+  await point(page, 'a, button, select, section, .editor')
   await assertLooks(page, 'notebook-phone', parts)
 })
 
