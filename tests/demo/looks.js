@@ -188,6 +188,9 @@ function compare(recorded, now) {
   return [...elements, ...styles, ...boxes]
 }
 
+/** Leaves out what is around the innermost element that has an id. @param {string} said */
+const shorten = (said) => said.replace(/^\S+ .* > (?=\S+#)/, '')
+
 /**
  * Asserts that the elements that a selector matches look as they did when they were recorded.
  *
@@ -211,5 +214,5 @@ export async function assertLooks(page, name, selector = ':root') {
   if (isRecording) return writeFileSync(file, `${now}\n`)
   const more = wrong.length > SHOWN ? `\nand ${wrong.length - SHOWN} more` : ''
   const advice = '\nIf this is meant, ./build.sh looks records it, and git diff shows it.'
-  assert.equal(wrong.length, 0, `${name}:\n${wrong.slice(0, SHOWN).join('\n')}${more}${advice}`)
+  assert.equal(wrong.length, 0, `${name}:\n${wrong.slice(0, SHOWN).map(shorten).join('\n')}${more}${advice}`)
 }
