@@ -11,7 +11,6 @@ import {
   focus,
   hold,
   near,
-  openAll,
   openLayer,
   press,
   test,
@@ -34,23 +33,19 @@ test('the page is served isolated, for threads, and has only relative addresses'
   assert.doesNotMatch(await response.text(), /(src|href)="\//)
 })
 
-test('the footer says which build computes, and links to the notebook', async () => {
-  const { page } = await site.open('', FIELDS)
-  assert.match(await text(page, 'footer'), /(simd|relaxed) build, 1 thread\./)
-  assert.equal(await text(page, 'footer a[href*="notebook/"]'), 'Live notebook')
-  await page.close()
-})
-
-test('invalid values in the address are named, and the valid ones take effect', async () => {
+test('what means nothing in the address is named, and the valid values take effect', async () => {
   const { page } = await site.open(
-    '?x11=1&poem.x=2&example.edits=x11:abc&example.first=1,2&example.seed=-1&worked-example.step=divide',
+    '?embed=constructor&x11=1&poem.x=2&example.edits=x11:abc&example.first=1,2&example.seed=-1' +
+      '&worked-example.step=divide',
     FIELDS,
   )
   assert.equal(
     await text(page, '.notice p'),
-    'The address has x11=1, poem.x=2, example.edits=x11:abc, example.first=1,2, example.seed=-1, ' +
+    'There is no section “constructor” to embed; this is the whole page. ' +
+      'The address has x11=1, poem.x=2, example.edits=x11:abc, example.first=1,2, example.seed=-1, ' +
       'which means nothing here and was left out.',
   )
+  assert.ok(await page.$('footer'))
   await click(page, '.notice button')
   assert.equal(await text(page, '.notice'), '')
   assert.match(await text(page, '#worked-example .title'), /^4 of 5/)
@@ -60,20 +55,13 @@ test('invalid values in the address are named, and the valid ones take effect', 
 test('names of JavaScript’s own in the address are left out, and a hash that is no text is no section', async () => {
   const own = ['toString=1', '__proto__=1', 'constructor.x=1', 'training.toString=1']
   own.push('worked-example.constructor=1', 'worked-example.step=constructor')
-  const { page, complaints } = await site.open(`?${own.join('&')}&example.edits=x12:3#100%`, FIELDS)
+  const { page, complaints } = await site.open(`${ALONE}&${own.join('&')}&example.edits=x12:3#100%`, FIELDS)
   await openLayer(page)
   const problem = await text(page, '.notice')
   for (const one of own) assert.ok(problem.includes(one), `${one} is not in: ${problem}`)
   assert.equal(await value(page, 'x₁₂'), 3)
   assert.deepEqual(complaints, [])
   await page.close()
-  const { page: whole } = await site.open('?embed=constructor&x=1')
-  assert.match(
-    await text(whole, '.notice'),
-    /^There is no section “constructor” to embed.* The address has x=1, which means/,
-  )
-  assert.ok(await whole.$('footer'))
-  await whole.close()
 })
 
 test('Ctrl+Z in a number that is being typed undoes the typing, and before and after it the page', async () => {
@@ -151,15 +139,17 @@ function watchAttributes() {
   /** @type {Set<string>} */
   const wrong = new Set()
   Object.assign(window, { wrong })
-  /** @param {Node} node */
-  const look = (node) => {
-    if (!(node instanceof Element)) return
-    for (const one of [node, ...node.querySelectorAll('*')])
-      for (const { name, value } of one.attributes)
-        if (/NaN|Infinity/.test(value)) wrong.add(`${one.tagName} ${name}="${value}"`)
+  /** @param {Element} one */
+  const look = (one) => {
+    for (const { name, value } of one.attributes)
+      if (/NaN|Infinity/.test(value)) wrong.add(`${one.tagName} ${name}="${value}"`)
   }
   new MutationObserver((changes) => {
-    for (const { target, addedNodes } of changes) [target, ...addedNodes].forEach(look)
+    for (const { type, target, addedNodes } of changes)
+      if (type === 'attributes') look(/** @type {Element} */ (target))
+      else
+        for (const node of addedNodes)
+          if (node instanceof Element) [node, ...node.querySelectorAll('*')].forEach(look)
   }).observe(document, { subtree: true, childList: true, attributes: true })
 }
 
@@ -170,23 +160,19 @@ test('no attribute is NaN or Infinity for any finite rows, also while a figure m
     'example.first=1,1,1,1,1,1&example.eps=0&worked-example.step=divide',
     'example.edits=x11:1e30&worked-example.step=divide',
     'example.edits=x11:3e38,x12:-3e38,w11:3e38&worked-example.step=subtract',
-  ].flatMap((query) => [`?embed=opening&${query}`, `?embed=worked-example&${query}`])
-  // All at once: each waits for a story to begin.
+  ].flatMap((query) => [`?embed=opening&story.off=all&${query}`, `?embed=worked-example&${query}`])
   const found = addresses.map(async (address) => {
     const options = { byFrames: true, first: watchAttributes, ready: '.section svg' }
     const { page, complaints } = await site.open(address, options)
-    await waitInPage(page, () => !document.querySelector('.section [aria-busy="true"]'))
+    const still = '.section:not(:has([aria-busy="true"]))'
+    await page.waitForSelector(still)
+    if (address.includes('opening')) {
+      await click(page, '#opening [role="switch"]') // the rows move
+      await page.waitForSelector(`${still} [role="switch"][aria-checked="true"]`)
+    }
     assert.deepEqual(await page.evaluate('[...wrong]'), [], address)
     assert.deepEqual(complaints, [], address)
     await page.close()
   })
   await Promise.all(found)
-})
-
-test('all sections ask one GPT, in one worker', async () => {
-  const { page } = await site.open()
-  await openAll(page)
-  const workers = page.workers().map((worker) => new URL(worker.url()).pathname.split('/').at(-1) ?? '')
-  assert.equal(workers.filter((name) => !name.startsWith('training')).length, 1, workers.join(', '))
-  await page.close()
 })

@@ -29,6 +29,7 @@ import {
   setSize,
   share,
   skipped,
+  text,
   waitInPage,
   WHOLE_SECTION,
 } from './browser.js'
@@ -519,6 +520,13 @@ describe('every section', { concurrency: 2 }, () => {
           assert.match(found, /^label: <input/m)
         })
 
+        test('all sections ask one GPT, in one worker', () => {
+          const workers = whole.page
+            .workers()
+            .map((worker) => new URL(worker.url()).pathname.split('/').at(-1) ?? '')
+          assert.equal(workers.filter((name) => !name.startsWith('training')).length, 1, workers.join(', '))
+        })
+
         test('on a screen of 1920 by 1080 text has 22 pixels, labels 17, and a press hits what is there', async () => {
           const { page } = whole
           await assertFits(page, LARGE, 'enlarged')
@@ -528,6 +536,12 @@ describe('every section', { concurrency: 2 }, () => {
           assert.ok(await page.$eval(dot, (one) => one === document.activeElement))
         })
       }
+
+      test('the footer says which build computes, and links to the notebook', async () => {
+        const { page } = whole
+        assert.match(await text(page, 'footer'), /(simd|relaxed) build, 1 thread\./)
+        assert.equal(await text(page, 'footer a[href*="notebook/"]'), 'Live notebook')
+      })
 
       test('the Content-Security-Policy forbids inline scripts, and the tests see a violation', async () => {
         const { page, complaints } = whole
