@@ -249,9 +249,6 @@ function compare() {
       same(svg, `which curve is last, ${name}`, all(svg, '.curve').at(-1) === curve, isFront)
       const caption = all(page, '#training figcaption b')[0].textContent
       same(svg, `what is in front, ${name}`, caption === `The loss ${name}`, isFront)
-      same(svg, `what is bold of ${name}`, Number(style(told[1], 'font-weight')) > 500, isFront)
-      same(svg, `what is dark of ${name}`, style(told[2], 'color') === style(page, 'color'), isFront)
-      same(svg, `what is faint of ${name}`, style(curve, 'opacity') === '1', isFront)
       const last = numbersOf(svg, curve).slice(-10)
       if (last.length < 10) continue
       same(svg, 'the name of a curve', end.textContent, name)

@@ -17,7 +17,7 @@ const complete = (page) =>
 
 /** Where it shows that the page is in use. */
 const IN_USE =
-  'header, .hero, .acts, .story, .guess, .under, .explanation, .layer, .controls, .way, details, .place, .notice'
+  'header, .hero, .acts, .story, .guess, .under, .explanation, .layer, #training .figure, .way, details, .place, .notice'
 
 /** Uses everything at once: what is folded is open, what can be answered is answered; in the page. */
 function use() {

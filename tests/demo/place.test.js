@@ -14,13 +14,7 @@ const mark = (page) =>
     const norms = [...(mark?.querySelectorAll('circle') ?? [])]
     const which = (/** @type {string} */ name) =>
       norms.flatMap((norm, i) => (norm.matches(name) ? [i + 1] : []))
-    const blocks = [...(mark?.querySelectorAll('rect') ?? [])].map((one) => one.getBoundingClientRect())
-    /** In which block each norm stands; the final one is below all. */
-    const places = norms.map((norm) => {
-      const { top, bottom } = norm.getBoundingClientRect()
-      return blocks.findIndex((block) => top > block.top && bottom < block.bottom)
-    })
-    return { says: mark?.textContent?.trim(), lit: which('.lit'), off: which('.off'), places: String(places) }
+    return { says: mark?.textContent?.trim(), lit: which('.lit'), off: which('.off') }
   })
 const ALL = [1, 2, 3, 4, 5, 6, 7, 8, 9]
 
@@ -38,7 +32,7 @@ test('the mark at the edge lights the norms of the section on the screen, hollow
     await reach(page, id)
     await page.$eval(`#${id}`, (section) => section.scrollIntoView({ block: 'center', behavior: 'instant' }))
     await waitInPage(page, `document.querySelector('.place')?.textContent.trim() === '${says}'`)
-    assert.deepEqual(await mark(page), { says, lit, off: [], places: '0,0,1,1,2,2,3,3,-1' })
+    assert.deepEqual(await mark(page), { says, lit, off: [] })
   }
   await click(page, '.topbar [role=switch]')
   assert.deepEqual((await mark(page)).off, ALL)
