@@ -37,7 +37,7 @@ export async function point(page, selector) {
 const TOLERANCE = 2
 
 /** Written where it is not the parent's. */
-const INHERITED = `color cursor fill font-family font-feature-settings font-size font-style font-variant-numeric
+const INHERITED = `color cursor fill fill-opacity font-family font-feature-settings font-size font-style font-variant-numeric
   font-weight letter-spacing list-style-type pointer-events stroke stroke-dasharray stroke-linecap stroke-linejoin
   stroke-opacity stroke-width text-align text-anchor text-indent text-transform user-select visibility white-space`
 
@@ -108,7 +108,8 @@ function write(selector, inherited, own, live) {
     for (const one of all) {
       if (!one.checkVisibility()) continue
       const styles = read(one)
-      // The larger a number is, the stronger is its cell's color: figures.js compares that.
+      // The larger a number is, the stronger is its color: figures.js compares that.
+      if (one.matches('.dot')) styles.delete('fill-opacity')
       if (one.matches('td:is(.cell, .value)'))
         styles.set('background-color', styles.get('background-color')?.replace(/\(.*/, '') ?? '')
       const box = one.getBoundingClientRect()

@@ -2,7 +2,7 @@
 
 /** @import { Page } from 'puppeteer-core' */
 
-import { newPage, openAll, setSize, test, useSite, waitInPage, WHOLE_SECTION } from './browser.js'
+import { newPage, openAll, setSize, test, useSite, waitInPage } from './browser.js'
 import { assertLooks, LAPTOP, PHONE, point, turnInto } from './looks.js'
 
 const site = useSite()
@@ -15,9 +15,15 @@ const complete = (page) =>
     return waiting === null
   })
 
+/** There the bar has its switch, and the page's edge its mark. @param {Page} page */
+async function goToStory(page) {
+  await page.$eval('#story', (section) => section.scrollIntoView({ block: 'center' }))
+  await page.waitForSelector('body:has(.topbar.away):has(.place)')
+}
+
 /** Where it shows that the page is in use. */
 const IN_USE =
-  'header, .hero, .acts, .story, .guess, .under, .explanation, .layer, #training .figure, .way, details, .place, .notice'
+  'header, .rows, .grid, .acts, .story, .guess, .under, .explanation, .layer, #training .figure, .way, details, .place, .notice'
 
 /** Uses everything at once: what is folded is open, what can be answered is answered; in the page. */
 function use() {
@@ -27,6 +33,7 @@ function use() {
   for (const one of all('details')) one.setAttribute('open', '')
   for (const one of all('.guess button, #worked-example [aria-expanded="false"], #opening .word')) one.click()
   for (const one of all('#opening [role="switch"]')) one.click()
+  for (const one of all('svg')) one.querySelector('[role="slider"]')?.dispatchEvent(new FocusEvent('focus'))
   document.getElementById('menu')?.showPopover()
 }
 
@@ -48,17 +55,19 @@ test('the whole page looks as it was recorded, on a phone and on a laptop, at fi
   await complete(page)
   await assertLooks(page, 'phone')
   await turnInto(page, LAPTOP)
-  await page.$eval('#story', (section) => section.scrollIntoView({ block: 'center' }))
-  await page.waitForSelector('.place')
+  await goToStory(page)
   await assertLooks(page, 'laptop')
   await page.evaluate(use)
   await point(page, 'a, button, input, select, summary, [role="slider"], [role="switch"]')
+  await page.waitForSelector('#opening .run.without.longer')
+  await goToStory(page) // what is typed into, at the top, has taken the focus
   await assertLooks(page, 'laptop-in-use', IN_USE)
   await page.close()
 })
 
-test('a section alone looks as it was recorded, in its own size and large, and so does its figure alone', async () => {
-  const { page } = await site.open('?embed=scale-and-shift', { ...LAPTOP, ready: WHOLE_SECTION })
+test('a section alone looks as it was recorded, also its figure alone, large; numbers are beyond the axis', async () => {
+  const state = '?embed=opening&story.off=all&example.first=9,-9,0,1,2,3'
+  const { page } = await site.open(state, { ...LAPTOP, ready: '.run.longer' })
   await assertLooks(page, 'alone')
   await page.evaluate(() =>
     Object.assign(document.documentElement.dataset, { show: 'figure', size: 'large', theme: 'dark' }),
