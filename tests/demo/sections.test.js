@@ -20,6 +20,7 @@ import {
   open,
   openAll,
   openLayer,
+  openMenu,
   overflow,
   press,
   problem,
@@ -42,6 +43,8 @@ const SMALL_PHONE = { width: 320, height: 640 }
 const ZOOMED = { width: SLIDE.width / 2, height: SLIDE.height / 2 } // a laptop, at 200 %
 const LARGE = { width: 1920, height: 1080 }
 const [PLAIN, OTHER] = READERS
+/** Bytes of all faces together. */
+const FONTS = 100e3
 const STILL = { ...PLAIN, 'prefers-reduced-motion': 'reduce' }
 
 /** States that make a section larger, or that only some readers see. They fit the screen, too. */
@@ -534,6 +537,54 @@ describe('every section', { concurrency: 2 }, () => {
           const dot = '#batch-norm [aria-label="sample 3, feature 4"]'
           await click(page, dot)
           assert.ok(await page.$eval(dot, (one) => one === document.activeElement))
+        })
+
+        test('all fonts together are at most 100 kB, and come with their licenses; the page, its answers, a menu and a dialog are written in them', async () => {
+          const { page } = whole
+          const fonts = await page.evaluate(async () => {
+            const own = [...document.fonts].filter(({ family }) => !family.includes('Fallback'))
+            await Promise.all(own.map((face) => face.load()))
+            const all = /** @type {PerformanceResourceTiming[]} */ (performance.getEntriesByType('resource'))
+            return all
+              .filter(({ name }) => name.endsWith('.woff2'))
+              .map(({ name, encodedBodySize }) => ({ name, size: encodedBodySize }))
+          })
+          const total = fonts.reduce((sum, { size }) => sum + size, 0)
+          assert.ok(fonts.length >= 5 && total > 0 && total <= FONTS, JSON.stringify(fonts))
+          const licenses = await page.evaluate(async () => (await fetch('assets/fonts.txt')).text())
+          assert.equal(licenses.match(/SIL OPEN FONT LICENSE Version 1\.1/gi)?.length, 3)
+
+          await openMenu(page)
+          await page.$$eval('button', (all) =>
+            all.find(({ textContent }) => textContent === 'PyTorch code')?.click(),
+          )
+          await page.waitForSelector('dialog[open] pre')
+          await page.evaluate(() => document.fonts.ready)
+          const session = await page.createCDPSession()
+          await session.send('DOM.enable')
+          await session.send('CSS.enable')
+          const { root } = await session.send('DOM.getDocument', { depth: 0 })
+          const { nodeIds } = await session.send('DOM.querySelectorAll', {
+            nodeId: root.nodeId,
+            selector: 'body *',
+          })
+          assert.ok(nodeIds.length > 100)
+          /** @type {string[]} */
+          const foreign = []
+          let known = 0
+          for (const nodeId of nodeIds) {
+            // What a section writes anew meanwhile is gone.
+            const answer = await session.send('CSS.getPlatformFontsForNode', { nodeId }).catch(() => null)
+            if (!answer) continue
+            known++
+            const { fonts } = answer
+            const others = fonts.filter(({ isCustomFont }) => !isCustomFont)
+            if (!others.length) continue
+            const { outerHTML } = await session.send('DOM.getOuterHTML', { nodeId })
+            foreign.push(`${others.map(({ familyName }) => familyName)}: ${outerHTML.slice(0, 200)}`)
+          }
+          assert.deepEqual(foreign, [])
+          assert.ok(known > 0.9 * nodeIds.length, `${known} of ${nodeIds.length}`)
         })
       }
 

@@ -30,7 +30,7 @@ import {
   withoutServiceWorker,
 } from './browser.js'
 
-const FIRST_LOAD = 80.5e3 // bytes, gzipped, WebAssembly included; fonts.test.js has the fonts’ budget
+const FIRST_LOAD = 80.5e3 // bytes, gzipped, WebAssembly included; sections.test.js has the fonts’ budget
 
 const site = useSite({ saves: true })
 /** The section whose numbers are changed. */
@@ -40,8 +40,35 @@ const EXAMPLE = { at: 'worked-example', features: { 'prefers-reduced-motion': 'r
 const disabled = (page, name) =>
   page.$eval(`#menu ::-p-xpath(.//button[.="${name}"])`, (button) => button.matches(':disabled'))
 
+/** Of the next two tests. @type {import('./browser.js').Opened} */
+let opened
+
+test('links can be copied; if the browser refuses, the link appears, to be copied by hand', async () => {
+  opened = await site.open('?example.edits=x11:2', EXAMPLE)
+  const { page } = opened
+  await page.evaluate(() => {
+    navigator.clipboard.writeText = async (copied) => void Object.assign(window, { copied })
+  })
+  await openMenu(page)
+  await choose(page, 'Copy the link')
+  assert.match(String(await page.evaluate('copied')), /\/\?example.edits=x11:2#worked-example$/)
+  for (const says of ['Copied.', ''])
+    // for a moment
+    await waitInPage(page, `document.querySelector('#menu [aria-live]').textContent === '${says}'`)
+  await page.evaluate(() => {
+    navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))
+  })
+  await choose(page, 'Copy the link')
+  assert.match(
+    await (
+      await get(page, '#menu .copy input')
+    ).evaluate((input) => (input instanceof HTMLInputElement ? input.value : '')),
+    /\/\?example.edits=x11:2#worked-example$/,
+  )
+})
+
 test('typing, each drag and each press of a key are one step of undo and redo, also where the focus is', async () => {
-  const { page, complaints } = await site.open('', EXAMPLE)
+  const { page, complaints } = opened
   await openLayer(page)
   assert.ok(await disabled(page, 'Undo'))
   const first = await value(page, 'x₁₁')
@@ -82,7 +109,7 @@ test('typing, each drag and each press of a key are one step of undo and redo, a
 })
 
 test('a number can be dragged with a finger', async () => {
-  const { page } = await site.open('', { ...EXAMPLE, width: 360, height: 780 })
+  const { page } = await site.open('?embed=worked-example', { ...EXAMPLE, width: 360, height: 780 })
   await openLayer(page)
   const first = await value(page, 'x₁₂')
   await dragByFinger(page, field('x₁₂'), 40)
@@ -93,32 +120,7 @@ test('a number can be dragged with a finger', async () => {
   await page.close()
 })
 
-test('links can be copied; if the browser refuses, the link appears, to be copied by hand', async () => {
-  const { page } = await site.open('?example.edits=x11:2', EXAMPLE)
-  await openLayer(page)
-  await page.evaluate(() => {
-    navigator.clipboard.writeText = async (copied) => void Object.assign(window, { copied })
-  })
-  await openMenu(page)
-  await choose(page, 'Copy the link')
-  assert.match(String(await page.evaluate('copied')), /\/\?example.edits=x11:2#worked-example$/)
-  for (const says of ['Copied.', ''])
-    // for a moment
-    await waitInPage(page, `document.querySelector('#menu [aria-live]').textContent === '${says}'`)
-  await page.evaluate(() => {
-    navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))
-  })
-  await choose(page, 'Copy the link')
-  assert.match(
-    await (
-      await get(page, '#menu .copy input')
-    ).evaluate((input) => (input instanceof HTMLInputElement ? input.value : '')),
-    /\/\?example.edits=x11:2#worked-example$/,
-  )
-  await page.close()
-})
-
-test('the figure in view can be saved as PNG, with the colors of the page, under the page’s policy', async () => {
+test('the figure in view can be saved as PNG, with the colors of the page, under the page’s policy; why it cannot stands in the menu', async () => {
   const { page, complaints } = await site.open('#batch-norm', {
     features: { 'prefers-reduced-motion': 'reduce', 'prefers-color-scheme': 'dark' },
     ready: '#batch-norm .figure',
@@ -147,6 +149,11 @@ test('the figure in view can be saved as PNG, with the colors of the page, under
   }, png.toString('base64'))
   assert.ok(count.above > 1000 && count.below > 500, JSON.stringify(count))
   assert.ok(count.dark > 100_000 && count.light === 0, JSON.stringify(count))
+  await page.evaluate(() => {
+    HTMLCanvasElement.prototype.toBlob = (callback) => callback(null)
+  })
+  await choose(page, 'Save as PNG')
+  await get(page, '#menu ::-p-text(The picture was not saved: the figure is too large for a picture.)')
   assert.deepEqual(complaints, [])
   await page.close()
 })
@@ -227,17 +234,6 @@ for (const { part, file, id } of [
     assert.equal(await page.$(problem), null)
     await context.close()
   })
-
-test('why a picture cannot be saved stands in the menu', async () => {
-  const { page } = await site.open('')
-  await openMenu(page)
-  await page.evaluate(() => {
-    HTMLCanvasElement.prototype.toBlob = (callback) => callback(null)
-  })
-  await choose(page, 'Save as PNG')
-  await get(page, '#menu ::-p-text(The picture was not saved: the figure is too large for a picture.)')
-  await page.close()
-})
 
 const MODEL = /model-.+\.safetensors/
 const WORKER = /\.worker-.+\.js/
