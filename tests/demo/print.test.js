@@ -3,7 +3,7 @@
 /** @import { Page } from 'puppeteer-core' */
 
 import assert from 'node:assert/strict'
-import { drawn, openAll, test, useSite, waitInPage } from './browser.js'
+import { drawn, openAll, press, test, useSite, waitInPage } from './browser.js'
 
 const site = useSite()
 const STILL = { width: 1280, height: 720, features: { 'prefers-reduced-motion': 'reduce' } }
@@ -69,9 +69,17 @@ test('on paper every section is there, whole and in color, and no control', asyn
   await page.close()
 })
 
-test('printed from the browser’s own menu, every section is there, on 8 pages, and no heading is parted from its text', async () => {
+test('printed by Ctrl+P as soon as it is open, every figure is there, on 8 pages, and no heading is parted from its text', async () => {
   const { page, complaints } = await site.open('', STILL)
   await readyToPrint(page)
+  await page.evaluate(() => {
+    window.print = () => document.body.setAttribute('data-printed', document.body.innerText)
+  })
+  await press(page, 'Control', 'p')
+  await waitInPage(page, () => document.body.dataset.printed !== undefined)
+  const printed = await page.$eval('body', (body) => body.dataset.printed ?? '')
+  assert.doesNotMatch(printed, /on its way|are being computed/)
+  assert.match(printed, /after 150 of 150 steps/)
   await page.evaluate(() => {
     // A PDF says on which page the target of a link is.
     const link = (/** @type {string} */ id, /** @type {Element | null} */ to) => {

@@ -45,7 +45,7 @@ async function start(app: HTMLElement) {
   await arrived
   keep()
   const { preparePrint } = await import('./print.svelte.ts')
-  preparePrint()
+  preparePrint(page)
 }
 
 const app = document.getElementById('app') as HTMLElement

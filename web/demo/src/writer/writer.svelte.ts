@@ -1,7 +1,7 @@
 // A text that the stories' GPT writes, as the page sees it: its latest report, and what can be asked of it.
 
 import { messageOf } from '../errors.ts'
-import { whenSeen } from '../near.ts'
+import { whenSeen } from '../near.svelte.ts'
 import type { Remote } from '../remote.ts'
 import { inTurn } from '../turns.ts'
 import type { Settings } from './engine.ts'

@@ -1,9 +1,17 @@
+// Work that is too much to begin with, such as a model or a worker, waits until its figure comes near the screen.
+
+import { untrack } from 'svelte'
+
+/** Whether all figures are wanted, also those that are not near: for the page on paper. */
+export const all = $state({ wanted: false })
+
 /**
- * Calls once an element comes near the screen, for what is too much work to begin with: a model, a worker.
+ * Calls once an element comes near the screen.
  *
  *   <div class="figure" {@attach whenNear(() => fetchModel())}>
  */
 export const whenNear = (act: () => void) => (element: Element) => {
+  if (all.wanted) return untrack(act)
   const observer = new IntersectionObserver(
     (entries) => {
       if (!entries.some(({ isIntersecting }) => isIntersecting)) return
