@@ -71,7 +71,7 @@ function noteShow() {
 /** Each text once. @param {string[]} all */
 const runs = (all) => all.filter((one, i) => one !== all[i - 1])
 
-test('when the page opens the switch goes off and on again, once, with the rows and the story', async () => {
+test('when the page opens the switch goes off and on again, once, with the rows and the story; “Inside a GPT” follows once it is seen', async () => {
   const { page, complaints } = await site.open('', {
     width: 1280,
     height: 720,
@@ -84,7 +84,15 @@ test('when the page opens the switch goes off and on again, once, with the rows 
   )
   // It does not move again while the story goes on.
   const { length } = (await story(page)).all
+  await page.evaluate(() => {
+    const way = document.querySelector('#story .way')
+    if (!way) throw new Error('the section is not there')
+    Object.assign(window, { redrawn: 0 })
+    const count = () => Object.assign(window, { redrawn: /** @type {any} */ (window).redrawn + 1 })
+    new MutationObserver(count).observe(way, { subtree: true, attributes: true, characterData: true })
+  })
   await waitInPage(page, `document.querySelector('#opening .story p').textContent.length > ${length + 60}`)
+  assert.equal(await page.evaluate('redrawn'), 0, 'what nobody sees is not drawn')
   const shown = /** @type {Shown} */ (await page.evaluate('shown'))
   assert.deepEqual(runs(shown.map(({ on }) => on)), ['true', 'false', 'true'])
   assert.deepEqual([shown[0].stats, shown.at(-1)?.stats], [STATS.on, STATS.on])
@@ -101,6 +109,11 @@ test('when the page opens the switch goes off and on again, once, with the rows 
     next: document.querySelector('nav a')?.getBoundingClientRect().bottom ?? Infinity,
   }))
   assert.ok(bottom < next && next <= 720, `the story ends at ${bottom}, the contents’ first line at ${next}`)
+  await reach(page, 'story')
+  await waitInPage(
+    page,
+    `redrawn > 0 && document.querySelector('#story .run').textContent.length > ${length + 60}`,
+  )
   assert.deepEqual(complaints, [])
   await page.close()
 })

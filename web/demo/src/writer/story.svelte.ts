@@ -125,6 +125,20 @@ export class Story {
   }
 }
 
+/**
+ * The story as a figure shows it: with its newest word. Off the screen it goes no further than to the model's first
+ * report, so that nothing is drawn that nobody sees.
+ */
+export function viewOf(story: Story, seen: () => boolean) {
+  const newest = () => ({ live: story.live, report: story.report })
+  let last = untrack(newest)
+  const view = $derived.by(() => {
+    if (seen() || story.live !== last.live) last = newest()
+    return last
+  })
+  return () => view
+}
+
 const stories: WeakMap<Page, Story> = new WeakMap()
 
 /** The page's story: one for all sections. */

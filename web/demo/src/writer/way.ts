@@ -6,7 +6,11 @@ import type { Step } from './engine.ts'
 import type { Story } from './story.svelte.ts'
 
 /** Of the text with all norms, and of the other one if there is one; until the model is there, of the recording. */
-export function wayOf({ live, report }: Story): { with: Step; without: Step | null; word: string } {
+export function wayOf({ live, report }: Pick<Story, 'live' | 'report'>): {
+  with: Step
+  without: Step | null
+  word: string
+} {
   const { texts, at } = report.without ?? report.with
   const steps = live ? { with: report.with.step, without: report.without?.step ?? null } : way
   return {

@@ -33,10 +33,12 @@ export class Writer {
   /**
    * Writes while an element is on the screen; the GPT is fetched once one has been seen.
    *
+   * @param change is told whether the element is on the screen
    * @returns ends it
    */
-  watch(element: Element): () => void {
+  watch(element: Element, change: (seen: boolean) => void = () => {}): () => void {
     const unwatch = whenSeen(element, (seen) => {
+      change(seen)
       if (seen) this.#seen.add(element)
       else this.#seen.delete(element)
       if (seen && !this.#asked) void inTurn(() => this.load())
