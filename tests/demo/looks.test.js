@@ -23,7 +23,7 @@ async function goToStory(page) {
 
 /** Where it shows that the page is in use. */
 const IN_USE =
-  'header, .rows, .grid, .acts, .story, .guess, .under, .explanation, .layer, #training .figure, .way, details, .place, .notice'
+  'header, .rows, .grid, .acts, .story, .guess, .under, .explanation, .layer, #training .figure, .way, details, dialog, .place, .notice'
 
 /** Uses everything at once: what is folded is open, what can be answered is answered; in the page. */
 function use() {
@@ -31,7 +31,10 @@ function use() {
     .../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(selector)),
   ]
   for (const one of all('details')) one.setAttribute('open', '')
-  for (const one of all('.guess button, #worked-example [aria-expanded="false"], #opening .word')) one.click()
+  for (const one of all(
+    '.guess button, #worked-example .buttons:has([aria-expanded]) > .word, #opening .word',
+  ))
+    one.click()
   for (const one of all('#opening [role="switch"]')) one.click()
   for (const one of all('svg')) one.querySelector('[role="slider"]')?.dispatchEvent(new FocusEvent('focus'))
   document.getElementById('menu')?.showPopover()
