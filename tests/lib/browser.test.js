@@ -265,7 +265,10 @@ for (const name of BROWSERS) {
     test('a chunk that cannot be downloaded is an error with code NETWORK', async () => {
       const { value } = await evaluate('offline/', 'app.tryLoad()')
       assert.deepEqual([value.isOurs, value.code], [true, 'NETWORK'])
-      assert.match(value.message, /chunk with build '\w+' could not be imported \(.+\)/)
+      assert.match(
+        value.message,
+        /: the chunk with build '\w+' could not be imported \(.+\). Reload the page once the network is back, or the file on the server: a browser may remember the failure$/,
+      )
     })
 
     once('load works again once the chunk can be downloaded, where the browser tries again', async () => {
@@ -282,7 +285,9 @@ for (const name of BROWSERS) {
       })()`
       const { value } = await evaluate('free/', ask)
       assert.deepEqual([value.error.name, value.error.code], ['GptLayersError', 'UNSUPPORTED'])
-      assert.match(value.error.message, /Import load from gpt-layers\/core/)
+      const message =
+        'load: service workers and worklets must not use import(). Import load from gpt-layers/core, and pass a compiled gpt-layers/simd.wasm: load({ module })'
+      assert.equal(value.error.message, message)
       assert.deepEqual(value.sum, [2, 2])
       assert.equal(value.reason, 'workers cannot be started here, as in a service worker')
     })

@@ -266,7 +266,7 @@ test('a cache is used by one forward at a time', () => {
       const stop = model.onForward(({ name }) => {
         if (name === 'trf_blocks.0.attn') attempt()
       })
-      const message = /cache should be used by one forward at a time/
+      const message = /cache should be used by one forward at a time, got one that a forward is using$/
       assertRefuses(() => model.forward([1, 2], { cache }), 'VALUE', message)
       stop()
       assert.equal(cache.length, 0)
@@ -311,7 +311,9 @@ test('an Attention in two blocks cannot use a cache', () => {
     const own = new gpt.GPTModel(config).eval()
     Reflect.set(own.trfBlocks[1], 'attn', own.trfBlocks[0].attn)
     const cache = own.newCache()
-    assertRefuses(() => own.forward([1], { cache }), 'UNSUPPORTED', /got the same layer a second time$/)
+    const message =
+      /cache should be used by an Attention once in a forward, got the same layer a second time$/
+    assertRefuses(() => own.forward([1], { cache }), 'UNSUPPORTED', message)
   })
 })
 

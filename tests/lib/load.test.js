@@ -207,7 +207,15 @@ test('what needs memory says to load first, and a class can be extended before',
     () => gpt.scope(() => 1),
   ]
   for (const call of calls) {
-    assert.throws(call, { code: 'DISPOSED', message: /^\w+: .*await load\(\) first/ }, String(call))
+    assert.throws(
+      call,
+      {
+        code: 'DISPOSED',
+        message:
+          /^\w+: gpt-layers should be loaded: await load\(\) first, got a call before load\(\) or after dispose\(\)$/,
+      },
+      String(call),
+    )
   }
   assert.deepEqual([gpt.threads, gpt.threadsReason], [1, 'nothing is loaded: await load() first'])
   await gpt.load()
@@ -263,11 +271,11 @@ test('GPT_CONFIG_124M is the notebook’s, and cannot be changed', () => {
 
 /** A name that an engine's error has -> what load makes of it. @type {[string, ErrorCode, RegExp][]} */
 const engineErrors = [
-  ['RangeError', 'MEMORY', /first 1 MiB/],
+  ['RangeError', 'MEMORY', /^load: the first 1 MiB of memory should be available, and is not$/],
   [
     'CompileError',
     'UNSUPPORTED',
-    /^load: WebAssembly may .* 'wasm-unsafe-eval' to script-src .* gpt-layers\/simd.wasm .* load\(\{ module \}\)/,
+    /^load: WebAssembly may not be compiled here. In a page, add 'wasm-unsafe-eval' to script-src of its Content-Security-Policy. Elsewhere, import gpt-layers\/simd.wasm and pass it: load\(\{ module \}\)$/,
   ],
   ['EvalError', 'UNSUPPORTED', /^load: WebAssembly may .* 'wasm-unsafe-eval'/],
 ]
@@ -292,7 +300,11 @@ test('load says that WebAssembly is missing, whatever is asked for', async (t) =
   t.after(() => Object.assign(globalThis, { WebAssembly: original }))
   Object.assign(globalThis, { WebAssembly: undefined })
   for (const options of [{}, { threads: 2 }, { module }]) {
-    await assert.rejects(load(options), { code: 'UNSUPPORTED', message: /needs WebAssembly with SIMD/ })
+    await assert.rejects(load(options), {
+      code: 'UNSUPPORTED',
+      message:
+        'load: needs WebAssembly with SIMD (Chrome 91, Firefox 89, Safari 16.4, Node 16.4 or later), which is missing here',
+    })
   }
 })
 
@@ -353,7 +365,11 @@ test(
     const gpt = await load({ threads: 2 })
     assert.equal(gpt.threads, 2, String(gpt.threadsReason))
     assert.deepEqual(gpt.ones([3]).add(1).toArray(), [2, 2, 2])
-    assertRefuses(() => gpt.zeros([2 ** 28]), 'MEMORY', /may not grow beyond 1073741824/)
+    assertRefuses(
+      () => gpt.zeros([2 ** 28]),
+      'MEMORY',
+      /needs 1073741824 bytes, and the heap of \d+ bytes may not grow beyond 1073741824: dispose tensors or work in gpt.scope \(unused tensors are freed between tasks only\), or load with a larger maxMemory$/,
+    )
     gpt.dispose()
     assertOneThread(await load({ threads: 2, maxMemory: 2048 }), /does not reserve 2048 MiB/)
   },

@@ -570,7 +570,11 @@ test('apply calls a function with the layers inside first, as PyTorch’s, and r
   const [inner] = model.layers
   assert.deepEqual(seen, [untyped(inner).layers[0], shared, inner, shared, model])
   model.layers.push(model)
-  assertRefuses(() => model.apply(() => {}), 'VALUE', /should not contain itself/)
+  assertRefuses(
+    () => model.apply(() => {}),
+    'VALUE',
+    /^Sequential.apply: Sequential: a layer should not contain itself, got itself at 2$/,
+  )
 })
 
 test('requiresGrad(false) freezes the parameters: they get no gradient, and requiresGrad() frees them again', () => {

@@ -5,10 +5,10 @@
 // these values. The other names are the package's, and those in arguments.test.js.
 
 export const REFUSALS = String.raw`
--of(3) // TYPE a Tensor has no operators: use x.add, sub, mul, div or neg; ...
-of(3) / 2 // TYPE a Tensor has no operators: use x.add, sub, mul, div or neg; ...
-'' + of(3) // TYPE a Tensor has no operators: use x.add, sub, mul, div or neg; ...
-of(3) > 1 // TYPE a Tensor has no operators: use x.add, sub, mul, div or neg; ...
+-of(3) // TYPE a Tensor has no operators: use x.add, sub, mul, div or neg; String(x) or ${'`${x}`'} for its text, x.item() for its number
+of(3) / 2 // TYPE a Tensor has no operators: use x.add, sub, mul, div or neg; String(x) or ${'`${x}`'} for its text, x.item() for its number
+'' + of(3) // TYPE a Tensor has no operators: use x.add, sub, mul, div or neg; String(x) or ${'`${x}`'} for its text, x.item() for its number
+of(3) > 1 // TYPE a Tensor has no operators: use x.add, sub, mul, div or neg; String(x) or ${'`${x}`'} for its text, x.item() for its number
 Adam AdamW: new %([of(2)], 1e-3) // TYPE %: options should be a plain object, got 0.001; write { lr: 0.001 }
 new AdamW([of(2, 5)], 1e-3, [0.9, 0.95]) // TYPE AdamW: takes at most 2 arguments, got 3: an array of 1, 0.001, [0.9, 0.95]; write { lr: 0.001, betas: [0.9, 0.95] }
 new AdamW() // TYPE AdamW: parameters should be an array of Tensors, got undefined
@@ -225,6 +225,9 @@ scope(() => layers.GPTModel.forward([1], { cache: new GPTModel(config).newCache(
 scope(() => layers.GPTModel.forward([[1], [2]], { cache: layers.GPTModel.newCache() })) // SHAPE GPTModel.forward: ids should have 1 sequences (the cache's batchSize), got shape [2, 1]
 scope(() => layers.GPTModel.forward([1, 2], { cache: layers.GPTModel.newCache({ maxTokens: 1 }) })) // SHAPE GPTModel.forward: ids should end in at most 1 tokens (the cache has 0 of 1), got shape [2]
 scope(() => layers.GPTModel.forward([1], { cache: layers.GPTModel.newCache(), returnWeights: true })) // UNSUPPORTED Attention.forward: returnWeights should be false with a cache, which has no weights for earlier tokens, got true
+new closed.constructor() // TYPE KeyValueCache: make one with model.newCache()
+new layers.int8.int8Weight.constructor() // TYPE Int8Weight: quantize() of a layer makes it
+scope(() => { const model = new GPTModel(config).eval(); model.trfBlocks[0].norm1 = Object.assign(new Identity(), { forward: (x) => x.slice(0, 1, { dim: -2 }) }); return model.forward([1, 2], { cache: model.newCache() }) }) // SHAPE Attention.forward: x should have the model's 1 sequences of 2 tokens, got 1 of 1
 scope(() => layers.GPTModel.trfBlocks[0].attn.forward(of(1, 6), { cache: layers.GPTModel.newCache() })) // VALUE Attention.forward: cache should be passed on by its model's forward, got one outside of it
 scope(() => { const model = new GPTModel(config); return model.forward([1], { cache: model.newCache() }) }) // VALUE GPTModel.forward: cache should be used in evaluation mode; call eval() first, got training mode
 scope(() => { const model = new GPTModel(config).eval(); model.trfBlocks[0].attn.train(); return model.forward([1], { cache: model.newCache() }) }) // VALUE Attention.forward: cache should be used in evaluation mode; call eval() first, got training mode
@@ -558,6 +561,7 @@ sum mean var std: of(2, 3).%({ dim: [0, 2] }) // VALUE %: dim[1] should be an ax
 sum mean var std: of(2, 3).%({ dim: [1, -1] }) // VALUE %: dim should name each axis once, got [1, -1]
 sum max min argmax argmin std mean var: of(2, 5).%(-1) // TYPE %: options should be a plain object, got -1; write { dim: -1 }
 sum mean var: of(2, 5).%([0, 1]) // TYPE %: options should be a plain object, got [0, 1]; write { dim: [0, 1] }
+new leaf.constructor() // TYPE Tensor: make one with gpt.tensor(values)
 tensor() // TYPE tensor: values should be a number or an array, got undefined
 tensor(['a']) // TYPE tensor: values[0] should be a number or an array, got "a"
 tensor([1, 2], [3]) // SHAPE tensor: values should be flat with 3 elements, or nested, for shape [3], got shape [2]

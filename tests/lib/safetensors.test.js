@@ -201,7 +201,7 @@ test('names that would hide each other in a file are refused, with both properti
   const cases = /** @type {const} */ ([
     [
       new Heads(),
-      /: head_a.weight should have a name of its own .*, got head_a.weight, which headA.weight has$/,
+      /: head_a.weight should have a name of its own in the state dict, got head_a.weight, which headA.weight has$/,
     ],
     [new gpt.Sequential(new Tensors()), /: 0.running_mean should .*, which 0.runningMean has$/],
   ])
