@@ -179,7 +179,7 @@ of(2, 1, 3).flatten(3) // VALUE flatten: startDim should be an axis from -3 to 2
 full(2, 3) // TYPE full: shape should be an array of sizes, got 2
 full([2]) // TYPE full: value should be a number, got undefined
 full([2], [3]) // TYPE full: value should be a number, got [3]
-of(2, 5).gather(1, of(2, 5)) // TYPE gather: takes at most 1 argument, got 2: 1, a Tensor; write { dim: 1, index }
+gather indexSelect: of(2, 5).%(1, of(2, 5)) // TYPE %: takes at most 1 argument, got 2: 1, a Tensor; write { dim: 1, index }
 of(2, 3).gather({ dim: 1, index: [[0], [1], [2]] }) // SHAPE gather: index should have 2 axes, and at most the sizes of [2, 3] except along dim, got shape [3, 1]
 of(2, 3).gather({ dim: 1, index: [0] }) // SHAPE gather: index should have 2 axes, and at most the sizes of [2, 3] except along dim, got shape [1]
 gather indexSelect: of(2, 3).%() // TYPE %: dim should be an axis from -2 to 1, got undefined
@@ -287,7 +287,6 @@ of().indexSelect({ dim: 0, index: [0, 0] }) // SHAPE indexSelect: index should h
 init.normal(of(2, 5), 0, 0.02) // TYPE init.normal: takes at most 2 arguments, got 3: a Tensor, 0, 0.02; write { mean: 0, std: 0.02 }
 init.normal([1]) // TYPE init.normal: tensor should be a Tensor, got [1]
 init.normal(gone) // DISPOSED init.normal: tensor should be a live Tensor, got one that was disposed
-init.normal(of(2, 3), 0, 1) // TYPE init.normal: takes at most 2 arguments, got 3: a Tensor, 0, 1; write { mean: 0, std: 1 }
 init.normal(of(2, 3), { std: -1 }) // VALUE init.normal: std should be a finite number >= 0, got -1
 init.normal(of(2, 3), { std: Infinity }) // VALUE init.normal: std should be a finite number >= 0, got Infinity
 init.normal(of(2, 3), { mean: NaN }) // VALUE init.normal: mean should be a finite number, got NaN
@@ -313,6 +312,10 @@ layers.LayerNorm3d.forward(of(2, 5)) // SHAPE LayerNorm.forward: x should end in
 scope(() => Object.assign(new LayerNorm(6), { scale: of(1) }).forward(of(3, 6))) // SHAPE LayerNorm.forward: scale should have shape [6], got [1]
 scope(() => Object.assign(new LayerNorm(6), { shift: of(1) }).forward(of(3, 6))) // SHAPE LayerNorm.forward: shift should have shape [6], got [1]
 new LayerNorm(2, of(2, 2)) // TYPE LayerNorm: options should be a plain object, got a Tensor
+new BatchNorm(6, 1e-6, 0.2) // TYPE BatchNorm: takes at most 2 arguments, got 3: 6, 0.000001, 0.2; write { eps: 0.000001, momentum: 0.2 }
+dropout(of(2, 5), 0.2, false) // TYPE dropout: takes at most 2 arguments, got 3: a Tensor, 0.2, false; write { p: 0.2, training: false }
+allclose(of(2), of(2), 1, 2, true) // TYPE allclose: takes at most 3 arguments, got 5: a Tensor, a Tensor, 1, 2, true; write { rtol: 1, atol: 2, equalNan: true }
+init.uniform(of(2, 5), 0, 1) // TYPE init.uniform: takes at most 2 arguments, got 3: a Tensor, 0, 1; write { a: 0, b: 1 }
 new LayerNorm(6, 1e-6, false) // TYPE LayerNorm: takes at most 2 arguments, got 3: 6, 0.000001, false; write { eps: 0.000001, elementwiseAffine: false }
 layerNorm(of(2, 5)) // TYPE layerNorm: shape should be a positive integer, got undefined
 layerNorm(of(2, 5), [2]) // SHAPE layerNorm: x should end in 2 (shape), got shape [2, 5]
@@ -387,7 +390,7 @@ of(2, 5).mean({ dim: '-1' }) // TYPE mean: dim should be an axis from -2 to 1, g
 of(2, 5).mean(JSON.parse('{"__proto__": 0}')) // VALUE mean: options should be among dim, keepdim, got "__proto__"
 of(2, 5).mean({ constructor: 0 }) // VALUE mean: options should be among dim, keepdim, got "constructor"
 of(2, 5).mean({ dim: Symbol('axis') }) // TYPE mean: dim should be an axis from -2 to 1, got Symbol(axis)
-of(2, 5).mean(-1, true) // TYPE mean: takes at most 1 argument, got 2: -1, true; write { dim: -1, keepdim: true }
+mean max min argmax argmin: of(2, 5).%(-1, true) // TYPE %: takes at most 1 argument, got 2: -1, true; write { dim: -1, keepdim: true }
 mean(of(2, 3), {}, 1) // TYPE mean: takes at most 2 arguments, got 3: a Tensor, an object, 1
 new Module().forward(1, {}) // UNSUPPORTED Module.forward: not defined for 1, an object
 new ModuleList(layers.Linear) // TYPE ModuleList: modules should be an array of layers, got a Linear
@@ -415,7 +418,7 @@ multinomial(of(2, 5), 1, true) // TYPE multinomial: options should be a plain ob
 noGrad(function* () {}) // TYPE noGrad: fn should return its result at once, got a generator function
 noGrad(async function* () {}) // TYPE noGrad: fn should return its result at once, got a generator function
 ones({}) // TYPE ones: shape should be an array of sizes, got an object
-ones(2, 3) // TYPE ones: takes at most 1 argument, got 2: 2, 3; write ones([2, 3])
+zeros ones rand: %(2, 3) // TYPE %: takes at most 1 argument, got 2: 2, 3; write %([2, 3])
 onesLike() // TYPE onesLike: x should be a Tensor, got undefined
 new Optimizer([of(2)]) // TYPE Optimizer: defaults should be a plain object, got undefined
 parameter([1]) // TYPE parameter: tensor should be a Tensor, got [1]
@@ -432,7 +435,6 @@ of(2, 3, 4).permute(['0', 1, 2]) // VALUE permute: dims should name each of 3 ax
 of(2, 3, 4).permute([0, 1.5, 2]) // VALUE permute: dims should name each of 3 axes once, got [0, 1.5, 2]
 cumsum gather indexSelect: of(2, 5).%(0) // TYPE %: options should be a plain object, got 0; write { dim: 0 }
 rand('2,5') // TYPE rand: shape should be an array of sizes, got "2,5"
-rand(2, 3) // TYPE rand: takes at most 1 argument, got 2: 2, 3; write rand([2, 3])
 randint(0, 10) // TYPE randint: shape should be an array of sizes, got undefined
 randint(3, 3, [1]) // VALUE randint: high should be an integer from 4 to 16777216, got 3
 randint(0.5, 3, [1]) // VALUE randint: low should be an integer from -16777216 to 16777216, got 0.5
@@ -610,7 +612,7 @@ of(2, 5).var({ correction: NaN }) // VALUE var: correction should be a finite nu
 of(2, 5).var({ correction: true }) // TYPE var: correction should be a finite number, got true
 of(2, 5).var({ unbiased: 'no' }) // TYPE var: unbiased should be true or false, got "no"
 of(2, 5).var(false) // TYPE var: options should be a plain object, got false
-of(2, 5).var(-1, false, true) // TYPE var: takes at most 1 argument, got 3: -1, false, true; write { dim: -1, unbiased: false, keepdim: true }
+var std: of(2, 5).%(-1, false, true) // TYPE %: takes at most 1 argument, got 3: -1, false, true; write { dim: -1, unbiased: false, keepdim: true }
 of(2, 5).view(1, 2) // TYPE view: takes at most 1 argument, got 2: 1, 2; write view([1, 2])
 of(2, 5).view([1], 2) // TYPE view: takes at most 1 argument, got 2: [1], 2
 of(2, 3).view([4]) // SHAPE view: shape should hold 6 elements, got [4]
@@ -623,6 +625,5 @@ zeros(null) // TYPE zeros: shape should be an array of sizes, got null
 zeros([2], { dtype: 1, device: 2 }) // TYPE zeros: takes at most 1 argument, got 2: [2], an object (all tensors are float32) (all tensors are on the CPU)
 zeros([2], { requiresGrad: true }) // TYPE zeros: takes at most 1 argument, got 2: [2], an object
 zeros([0, 2 ** 29 - 31]) // MEMORY zeros: needs 2147483524 bytes for shape [0, 536870881], where 0 counts as 1, and a tensor may have 2147483520
-zeros(2, 3) // TYPE zeros: takes at most 1 argument, got 2: 2, 3; write zeros([2, 3])
 zerosLike([2]) // TYPE zerosLike: x should be a Tensor, got [2]
 `
