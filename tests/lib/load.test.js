@@ -96,22 +96,31 @@ test('a kernel can be called through the raw exports, as the header documents', 
   assert.equal(Buffer.from(text.subarray(0, text.indexOf(0))).toString(), 'a required pointer is NULL')
 })
 
-test('a module that the caller compiled runs, and a foreign module is refused', async () => {
+test('a module that the caller compiled runs, and a foreign module is refused', async (t) => {
   const module = await WebAssembly.compile(wasm)
   const gpt = await load({ module })
   assert.deepEqual(gpt.ones([2]).toArray(), [1, 1])
   assert.equal(gpt.build, 'simd')
-  const shared = await load({ module: await WebAssembly.compile(read('simd-threads')) })
+  const withThreads = await WebAssembly.compile(read('simd-threads'))
+  const shared = await load({ module: withThreads })
   assert.deepEqual(shared.ones([2]).toArray(), [1, 1])
   assert.equal(shared.threads, 1)
   const empty = new WebAssembly.Module(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]))
   await assert.rejects(load({ module: empty }), {
     code: 'VALUE',
-    message: /module should be a build of gpt-layers/,
+    message: 'load: module should be a build of gpt-layers, got another WebAssembly.Module',
   })
   await assert.rejects(load({ module, build: 'relaxed' }), {
     code: 'VALUE',
-    message: /'relaxed'.* got 'simd'/,
+    message: "load: module should be build 'relaxed' as asked for, got 'simd'",
+  })
+  t.mock.method(WebAssembly, 'Memory', () => {
+    throw new RangeError('there is no room')
+  })
+  await assert.rejects(load({ module: withThreads }), {
+    code: 'MEMORY',
+    message:
+      'load: module is a build for threads and needs a shared memory of maxMemory MiB, which is refused here',
   })
 })
 
