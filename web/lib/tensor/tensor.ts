@@ -318,7 +318,6 @@ export class Tensor {
    * @example String(gpt.tensor([1, 2])) // 'tensor([1., 2.])'
    */
   toString(options?: PrintOptions): string {
-    Tensor.live(this)
     const checks = { sciMode: checkBoolean, precision: integer(0, 20) }
     const { sciMode, precision } = checkOptions(options, { precision: 4, sciMode: undefined }, checks)
     return formatTensor(this.data, this.shape, { sciMode, precision })
