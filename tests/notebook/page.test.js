@@ -135,9 +135,18 @@ test('an edit takes the mark away; it is kept, not run, after a reload; to forge
   assert.equal((await settle(page))[1].isSame, false)
   assert.match(await page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? ''), /cell 2$/)
   await get(page, 'header ::-p-text(Your changes are kept in this browser.)')
+  // Another notebook is opened in the moment of the last edit.
+  await focus(page, '.cm-content')
+  await page.evaluate(() => {
+    document.execCommand('insertText', false, '/* last */')
+    location.hash = '#blank'
+  })
+  await waitInPage(page, () => document.querySelector('select')?.value === 'blank')
+  await page.evaluate(() => (location.hash = '#attention'))
+  await waitInPage(page, () => document.querySelector('select')?.value === 'attention')
   await page.reload()
   assert.equal((await settle(page))[0].text, '')
-  assert.match(await text(page, '.cm-content'), /manualSeed\(1234\)/)
+  assert.match(await text(page, '.cm-content'), /manualSeed\(1234\/\* last \*\/\)/)
   await press(page, 'Forget them')
   const [back] = await settle(page)
   assert.deepEqual([back.text, back.isSame], [recorded.attention[0].prints, true])
@@ -358,6 +367,7 @@ test('a worker whose process has ended, as Chrome ends it without memory, is mis
   )
   assert.deepEqual(grown, Array(grown.length).fill(0))
   await page.select('select', 'attention')
+  await get(page, '.cm-content ::-p-text(journey)') // until then the cells are those of before
   assert.equal((await settle(page))[0].text, recorded.attention[0].prints)
 })
 

@@ -26,7 +26,6 @@ export const NOTEBOOKS = [
 const MINE = 'mine'
 
 const SECOND = 1000 // milliseconds: from then on a cell shows its time, and its worker is ended on Stop
-const KEEP_DELAY = 300 // milliseconds after the last change
 
 let ids = 0
 
@@ -79,7 +78,6 @@ export class Notebook {
   #session: Session | null = null
   #timer: ReturnType<typeof setInterval> | undefined
   #ending: ReturnType<typeof setTimeout> | undefined
-  #keeping: ReturnType<typeof setTimeout> | undefined
 
   get code(): Cell[] {
     return this.cells.filter(({ kind }) => kind === 'code')
@@ -126,7 +124,6 @@ export class Notebook {
 
   #open(name: string, text: string) {
     this.#end()
-    clearTimeout(this.#keeping)
     this.name = name
     this.cells = parse(text).map((part) => new Cell(part))
     this.isKept = false
@@ -141,12 +138,7 @@ export class Notebook {
 
   // Keeping
 
-  /** Keeps the notebook in the browser, a moment after the last change. */
-  changed() {
-    clearTimeout(this.#keeping)
-    this.#keeping = setTimeout(() => this.keep(), KEEP_DELAY)
-  }
-
+  /** Keeps the notebook in the browser. Every change does so at once: another notebook may be opened next. */
   keep() {
     const { file } = this
     if (this.name === MINE && location.hash !== `#${MINE}`) history.replaceState(null, '', `#${MINE}`)
@@ -163,7 +155,6 @@ export class Notebook {
   }
 
   forget() {
-    clearTimeout(this.#keeping)
     localStorage.removeItem(keyOf(this.name))
     if (this.name === MINE) history.replaceState(null, '', '#notebook')
     this.open(this.name === MINE ? 'notebook' : this.name)
@@ -187,24 +178,24 @@ export class Notebook {
     const cell = new Cell({ kind, text: '' })
     cell.edited = kind === 'text'
     this.cells = this.cells.toSpliced(after ? this.cells.indexOf(after) + 1 : 0, 0, cell)
-    this.changed()
+    this.keep()
     return cell
   }
 
   move(cell: Cell, by: number) {
     const place = this.cells.indexOf(cell)
     this.cells = this.cells.toSpliced(place, 1).toSpliced(place + by, 0, cell)
-    this.changed()
+    this.keep()
   }
 
   remove(cell: Cell) {
     const before = this.cells
     this.cells = before.filter((one) => one !== cell)
-    this.changed()
+    this.keep()
     const act = () => {
       this.cells = before
       this.note = null
-      this.changed()
+      this.keep()
     }
     this.note = { text: 'The cell was deleted.', action: 'Undo', act }
   }
