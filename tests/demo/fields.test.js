@@ -11,6 +11,7 @@ import example from '../../build/demo/example-slice.js'
 const fields = {
   n: integer(6, { min: 1, max: 4096 }),
   rate: number(0.1, { min: 0 }),
+  factor: number(20, { min: 1, max: 24, step: 0.5 }),
   kind: choice('layer', ['layer', 'batch']),
   row: numbers([1, 2]),
   rows: numbers([], { lengths: [0, 3] }),
@@ -22,6 +23,7 @@ const one = slice(fields, { views: ['kind'] })
 const other = {
   n: 768,
   rate: 1e-3,
+  factor: 1.5,
   kind: 'batch',
   row: [-0.5, 4],
   rows: [1, 2, 3],
@@ -62,6 +64,7 @@ test('invalid values in an address are refused by name, and the others take effe
   const wrong = {
     n: '1.5',
     rate: '-1',
+    factor: '1.3',
     kind: 'poem',
     row: '1',
     rows: '1,2',

@@ -25,13 +25,19 @@ export interface Field<T> {
   write(value: T): string
 }
 
-type Limits = { min?: number; max?: number }
+/** step: only its multiples are allowed, as on a slider. */
+type Limits = { min?: number; max?: number; step?: number }
 
 /** A number that the section computes with as a float32: the address has the shortest decimal for it. */
-export function number(initial: number, { min = -Infinity, max = Infinity }: Limits = {}): Field<number> {
+export function number(
+  initial: number,
+  { min = -Infinity, max = Infinity, step }: Limits = {},
+): Field<number> {
   const read = (text: string) => {
     const value = text.trim() === '' ? NaN : Number(text)
-    return Number.isFinite(value) && value >= min && value <= max ? value : undefined
+    const steps = step ? value / step : 0
+    const isOnStep = Math.abs(steps - Math.round(steps)) < 1e-6 // 1.84 / 0.01 is 184.00000000000003
+    return Number.isFinite(value) && value >= min && value <= max && isOnStep ? value : undefined
   }
   return { initial, read, write: shortest }
 }

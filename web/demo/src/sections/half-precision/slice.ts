@@ -2,7 +2,7 @@
 
 import { choice, number, slice } from '../../fields.ts'
 
-export const FACTORS = { min: 1, max: 24 }
+export const FACTORS = { min: 1, max: 24, step: 0.5 }
 /** At this one every row of the stories' GPT is lost. */
 export const LOST = 20
 
