@@ -1,6 +1,6 @@
-// How a page looks, as text: a line for each element, with its box and its styles. The lines in looks/ were
-// recorded, and the page is compared with them. Pixels are not compared: they differ a little from one Chromium
-// to the next, and do not say which element is wrong.
+// Writes how a page looks as text: a line for each element, with its box and its styles. The files in looks/ were
+// recorded in this way, and the tests compare the page with them. They do not compare pixels: pixels differ a
+// little from one Chromium to the next, and they do not say which element is wrong.
 
 /** @import { Page } from 'puppeteer-core' */
 
@@ -13,13 +13,13 @@ const reader = (theme) => ({ 'prefers-color-scheme': theme, 'prefers-reduced-mot
 export const PHONE = { width: 360, height: 740, features: reader('dark') }
 export const LAPTOP = { width: 1280, height: 720, features: reader('light') }
 
-/** Makes an open page that of another screen. @param {Page} page @param {typeof LAPTOP} screen */
+/** Shows an open page on a screen of another size, with other media features. @param {Page} page @param {typeof LAPTOP} screen */
 export async function turnInto(page, { width, height, features }) {
   await page.emulateMediaFeatures(Object.entries(features).map(([name, value]) => ({ name, value })))
   await resize(page, width, height)
 }
 
-/** Draws elements as they are while one points at them, or has them in focus. @param {Page} page @param {string} selector */
+/** Gives elements the styles of :hover and :focus. @param {Page} page @param {string} selector */
 export async function point(page, selector) {
   const session = await page.createCDPSession()
   await session.send('DOM.enable')
@@ -33,29 +33,29 @@ export async function point(page, selector) {
     })
 }
 
-/** A box may differ by as many pixels. */
+/** How many pixels a side of a box may differ from the recorded one. */
 const TOLERANCE = 2
 
-/** Written where it is not the parent's. */
+/** Inherited styles. A line has those that differ from the parent's. */
 const INHERITED = `color cursor fill fill-opacity font-family font-feature-settings font-size font-style font-variant-numeric
   font-weight letter-spacing list-style-type pointer-events stroke stroke-dasharray stroke-linecap stroke-linejoin
   stroke-opacity stroke-width text-align text-anchor text-indent text-transform user-select visibility white-space`
 
-/** Written where it is not the default. What moves or sizes a box is not among them: the boxes show it. */
+/** Other styles. A line has those that differ from the default. Margins and sizes are left out: the boxes show them. */
 const OWN = `animation-name appearance background-color background-image border-bottom border-left border-right
   border-top border-collapse border-radius box-shadow caret-color clip-path column-gap row-gap content dominant-baseline
   mask-image opacity outline overflow padding position resize rotate scale scroll-margin-top text-decoration-color
   text-decoration-line text-decoration-style text-decoration-thickness text-overflow text-underline-offset
   touch-action transform translate transition-property vertical-align z-index`
 
-/** Their boxes depend on what the GPT writes and on how the training goes: other tests compare those. */
+/** Elements whose boxes depend on the GPT's words or on the training. Other tests compare those. */
 const LIVE = '.run *, .curve, .end'
 
-/** Of a failed comparison so many lines are shown. */
+/** How many differences a failed comparison shows. */
 const SHOWN = 12
 
 /**
- * Writes a line for each element that a selector matches, and for all that is in it; in the page. A line has the
+ * Runs in the page. Writes a line for each element that a selector matches, and for all elements in it. A line has the
  * element's tag, id and classes; its left, top, width and height, from its parent's corner; and its styles.
  * Elements of one parent that differ in nothing but their boxes have one line, with their number and the box
  * around them.
@@ -108,7 +108,7 @@ function write(selector, inherited, own, live) {
     for (const one of all) {
       if (!one.checkVisibility()) continue
       const styles = read(one)
-      // The larger a number is, the stronger is its color: figures.js compares that.
+      // The color depends on the number, and figures.js compares it.
       if (one.matches('.dot')) styles.delete('fill-opacity')
       if (one.matches('td:is(.cell, .value)'))
         styles.set('background-color', styles.get('background-color')?.replace(/\(.*/, '') ?? '')
@@ -144,7 +144,7 @@ function write(selector, inherited, own, live) {
     .join('\n')
 }
 
-/** The elements of such lines by their paths. @param {string} text */
+/** Reads what `write` wrote. Returns the elements by their paths. @param {string} text */
 function parse(text) {
   /** @type {Map<string, { box: string[], styles: Map<string, string> }>} */
   const elements = new Map()
@@ -162,7 +162,7 @@ function parse(text) {
   return elements
 }
 
-/** Says what differs: first elements and styles, then boxes, of which many move with one. @param {string} recorded @param {string} now */
+/** Says what differs. Boxes come last, because one wrong element moves many boxes. @param {string} recorded @param {string} now */
 function compare(recorded, now) {
   const [before, after] = [parse(recorded), parse(now)]
   const elements = []
@@ -203,7 +203,7 @@ export async function assertLooks(page, name, selector = ':root') {
   const recorded = isRecording ? '' : readFileSync(file, 'utf8').trimEnd()
   let now = ''
   let wrong = ['']
-  // What is wrong may be on its way: it counts once it looks the same again.
+  // The page may still be moving. A difference counts once two looks in a row are the same.
   await eventually(async () => {
     const before = now
     now = await page.evaluate(write, selector, INHERITED.split(/\s+/), OWN.split(/\s+/), LIVE)

@@ -1,4 +1,4 @@
-// The page looks as it was recorded: ./build.sh looks records it again, and git diff shows what has changed.
+// The page looks as it was recorded in looks/. `./build.sh looks` records it again, and git diff shows what has changed.
 
 /** @import { Page } from 'puppeteer-core' */
 
@@ -7,7 +7,7 @@ import { assertLooks, LAPTOP, PHONE, point, turnInto } from './looks.js'
 
 const site = useSite()
 
-/** Waits until the sections' results are there, and the GPT has written: it writes what is on the screen. @param {Page} page */
+/** Waits until all results are there. It scrolls to what is missing, because the GPT writes only on the screen. @param {Page} page */
 const complete = (page) =>
   waitInPage(page, () => {
     const waiting = document.querySelector('.run b:empty, [aria-busy="true"]')
@@ -15,17 +15,17 @@ const complete = (page) =>
     return waiting === null
   })
 
-/** There the bar has its switch, and the page's edge its mark. @param {Page} page */
+/** Scrolls to where the bar shows its switch and the page's edge its mark. @param {Page} page */
 async function goToStory(page) {
   await page.$eval('#story', (section) => section.scrollIntoView({ block: 'center' }))
   await page.waitForSelector('body:has(.topbar.away):has(.place)')
 }
 
-/** Where it shows that the page is in use. */
+/** The parts of the page that look different while it is used. */
 const IN_USE =
   'header, .rows, .grid, .acts, .story, .guess, .under, .explanation, .layer, #training .figure, .way, details, dialog, .place, .notice'
 
-/** Uses everything at once: what is folded is open, what can be answered is answered; in the page. */
+/** Runs in the page. Opens all that can be opened, answers all questions, switches the norms off. */
 function use() {
   const all = (/** @type {string} */ selector) => [
     .../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(selector)),
@@ -40,7 +40,7 @@ function use() {
   document.getElementById('menu')?.showPopover()
 }
 
-/** Keeps the training at its start, however long its figure is on the screen; in the page, before its scripts. */
+/** Runs before the page's scripts. The training's worker gets no message, so the training stays at its start. */
 function holdTraining() {
   window.Worker = new Proxy(Worker, {
     construct(Worker, [url, options]) {
@@ -52,7 +52,7 @@ function holdTraining() {
 }
 
 test('the whole page looks as it was recorded, on a phone and on a laptop, at first and in use', async () => {
-  // A number that the training does not have: the page says so.
+  // The training has no such rate: the page says so in its notice, which is recorded, too.
   const { page } = await site.open('?training.rate=99', { ...PHONE, first: holdTraining })
   await openAll(page)
   await complete(page)

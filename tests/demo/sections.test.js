@@ -573,7 +573,7 @@ describe('every section', { concurrency: 2 }, () => {
           const foreign = []
           let known = 0
           for (const nodeId of nodeIds) {
-            // What a section writes anew meanwhile is gone.
+            // A section may have replaced the element meanwhile.
             const answer = await session.send('CSS.getPlatformFontsForNode', { nodeId }).catch(() => null)
             if (!answer) continue
             known++

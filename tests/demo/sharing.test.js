@@ -40,7 +40,7 @@ const EXAMPLE = { at: 'worked-example', features: { 'prefers-reduced-motion': 'r
 const disabled = (page, name) =>
   page.$eval(`#menu ::-p-xpath(.//button[.="${name}"])`, (button) => button.matches(':disabled'))
 
-/** Of the next two tests. @type {import('./browser.js').Opened} */
+/** The page that the next two tests use. @type {import('./browser.js').Opened} */
 let opened
 
 test('links can be copied; if the browser refuses, the link appears, to be copied by hand', async () => {

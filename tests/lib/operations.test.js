@@ -130,6 +130,7 @@ test('every function that is a method, too, was compared with it', () => {
 
 /** @param {any} result a tensor, several of them, or a number @returns {unknown} */
 function valuesOf(result) {
+  // Plain arrays: in typed ones the sign bit of a NaN counts, which WebAssembly leaves open.
   if (result instanceof gpt.Tensor) return [result.shape, [...result.data]]
   return Array.isArray(result) || typeof result === 'object' ? Object.values(result).map(valuesOf) : result
 }
@@ -168,7 +169,7 @@ function check(golden) {
   assert.equal(found[0].requiresGrad, grads !== undefined, text)
   if (!grads) return
   const plain = [call(inputs.map((x) => x.detach()))].flat()[0]
-  assert.deepEqual((plain.values ?? plain).data, found[0].data, `without a gradient, ${text}`)
+  assert.deepEqual(valuesOf(plain.values ?? plain), valuesOf(found[0]), `without a gradient, ${text}`)
   const flat = gpt.cat(found.map((y) => y.flatten()))
   flat.backward(gpt.randn(flat.shape))
   inputs.forEach((x, i) => {

@@ -19,7 +19,7 @@ const gpt = await loadForTest()
 /** @param {number[] | number[][]} values */
 const parameter = (values) => gpt.parameter(gpt.tensor(values))
 
-// What backward says of a tensor of a shape that the forward used.
+// What backward says where a tensor that the forward used is gone or was changed.
 /** @param {number[]} shape */
 const disposed = (shape) =>
   `backward: a tensor of shape [${shape.join(', ')}] should be live, since the forward used it and its gradient reads it, got one that was disposed`

@@ -70,7 +70,7 @@ async function workersSleep(gpt) {
   await until(() => sleeping() === gpt.threads - 1, 'all workers sleep')
 }
 
-/** What one thread gives, by its name: computed once for both counts of threads. @type {Map<string, unknown>} */
+/** The results on one thread, by name. They are computed once, and compared with those on two and on three threads. @type {Map<string, unknown>} */
 const ofOneThread = new Map()
 
 for (const threads of [2, 3]) {

@@ -25,7 +25,7 @@ export interface Field<T> {
   write(value: T): string
 }
 
-/** step: only its multiples are allowed, as on a slider. */
+/** step: a slider's. Only its multiples are allowed. */
 type Limits = { min?: number; max?: number; step?: number }
 
 /** A number that the section computes with as a float32: the address has the shortest decimal for it. */

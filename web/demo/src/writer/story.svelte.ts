@@ -126,8 +126,8 @@ export class Story {
 }
 
 /**
- * The story as a figure shows it: with its newest word. Off the screen it goes no further than to the model's first
- * report, so that nothing is drawn that nobody sees.
+ * The story as a figure shows it. On the screen the figure follows each word. Off the screen it keeps the word that it
+ * last showed, so that nothing is drawn that nobody sees; only the first report of the model is taken there, too.
  */
 export function viewOf(story: Story, seen: () => boolean) {
   const newest = () => ({ live: story.live, report: story.report })
