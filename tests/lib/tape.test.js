@@ -269,7 +269,8 @@ const GRAPHS = [
 ]
 
 /**
- * Where dy comes from. Before backward, the .grad of the two leaves are `a` times and `b` times [10, 20].
+ * The gradients that `backward` is given. `give` returns it, and may set the .grad of the leaves a and b. The two
+ * numbers say what the leaves have then: a.grad is the first number times [10, 20], b.grad the second one.
  *
  * @type {Record<string, [give: (dy: Tensor, a: Tensor, b: Tensor) => Tensor, a: number, b: number]>}
  */

@@ -25,13 +25,16 @@ export interface Field<T> {
   write(value: T): string
 }
 
-/** step: a slider's. Only its multiples are allowed. */
-type Limits = { min?: number; max?: number; step?: number }
+type Limits = { min?: number; max?: number }
 
-/** A number that the section computes with as a float32: the address has the shortest decimal for it. */
+/**
+ * A number that the section computes with as a float32: the address has the shortest decimal for it.
+ *
+ * @param limits step: the step of the number's slider. Only multiples of it are allowed
+ */
 export function number(
   initial: number,
-  { min = -Infinity, max = Infinity, step }: Limits = {},
+  { min = -Infinity, max = Infinity, step }: Limits & { step?: number } = {},
 ): Field<number> {
   const read = (text: string) => {
     const value = text.trim() === '' ? NaN : Number(text)

@@ -2,7 +2,7 @@
 
 import { untrack } from 'svelte'
 
-/** Whether all figures are wanted, also those that are not near: for the page on paper. */
+/** `wanted` becomes true when the reader prints, and stays so. Then every figure begins its work, near the screen or not. */
 export const all = $state({ wanted: false })
 
 /**

@@ -33,7 +33,7 @@ export class Writer {
   /**
    * Writes while an element is on the screen; the GPT is fetched once one has been seen.
    *
-   * @param change is told whether the element is on the screen
+   * @param change is called with true when the element comes to the screen, and with false when it leaves
    * @returns ends it
    */
   watch(element: Element, change: (seen: boolean) => void = () => {}): () => void {
