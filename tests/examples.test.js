@@ -262,12 +262,14 @@ for (const [how, start] of Object.entries(servers)) {
     await page.goto(String(server.resolvedUrls?.local[0]))
     const first = await page.evaluate(writeInPage, false)
     assert.match(first.story, /^Once upon a time,? .*[.!?"]$/)
-    assert.ok(first.steps > 40, `${first.steps} words, each in a task of its own`)
+    // Each word comes in a task of its own, after the beginning. A story may be short: it is a random one.
+    const isByWord = (/** @type {typeof first} */ { story, steps }) => steps >= story.split(' ').length - 4
+    assert.ok(isByWord(first), `${first.steps} steps: ${first.story}`)
     const stopped = await page.evaluate(writeInPage, true)
     assert.match(stopped.story, /^Once upon a time/)
     assert.ok(stopped.steps < 10, stopped.story)
     const second = await page.evaluate(writeInPage, false)
-    assert.ok(second.steps > 40, second.story)
+    assert.ok(isByWord(second), `${second.steps} steps: ${second.story}`)
     assert.notEqual(second.story, first.story)
     assert.ok(await page.evaluate(() => crossOriginIsolated), 'the page has the headers that threads need')
     assert.deepEqual(complaints, [])
