@@ -14,6 +14,26 @@ const KERNELS = /^c\/.*\.[ch]$|^tests\/c\// // dist/ has what they became
 const PAGE = /^(web\/demo\/(dist\/(?!notebook)|public\/|src\/)|build\/(api|demo)\/)/
 const NOTEBOOK = /^web\/(demo\/dist\/)?notebook\//
 
+/**
+ * Sections of the page with a test file that opens the section alone: demo/browser.js asserts that it reads no
+ * others. Only the slices of the others' states are in what every section reads.
+ */
+export const ALONE = [
+  'batch-norm',
+  'half-precision',
+  'scale-and-shift',
+  'story',
+  'training',
+  'worked-example',
+]
+const otherSections = (/** @type {string} */ id) =>
+  [...ALONE, 'end']
+    .filter((other) => other !== id)
+    .flatMap((other) => [
+      new RegExp(`^(web/demo/src|build/demo)/sections/${other}/(?!slice)`),
+      new RegExp(`^web/demo/dist/assets/${other.replaceAll('-', '')}[-.]`, 'i'),
+    ])
+
 /** What tests do not read. Everything else is an input; files of a folder without a row read all. */
 const UNREAD = /** @type {[RegExp, RegExp[]][]} */ ([
   [/^tests\/c\//, [/^(dist|web|build)\//, /^tests\/(demo|fuzz|golden|lib)\//]],
@@ -21,6 +41,10 @@ const UNREAD = /** @type {[RegExp, RegExp[]][]} */ ([
   [/^tests\/fuzz\//, [PAGE, NOTEBOOK, /^tests\/demo\//]],
   [/^tests\/notebook\//, [KERNELS, PAGE, /^tests\/fuzz\//]],
   [/^tests\/(lib\/|examples\.)/, [KERNELS, PAGE, NOTEBOOK]],
+  ...ALONE.map((id) => [
+    new RegExp(`^tests/demo/${id}\\.`),
+    [...otherSections(id), /^web\/demo\/dist\/sw\.js$/],
+  ]),
   [/^tests\/run\./, [/^(c|dist|web|build)\//, /^tests\/(c|demo|fuzz|golden|lib)\//]],
 ])
 
@@ -53,22 +77,34 @@ function tools() {
   return JSON.stringify([process.version, process.arch, variables.sort(), times])
 }
 
+/** @param {string} file of tests, from the repository's root @param {string} path @returns whether it may read that */
+export const mayRead = (file, path) =>
+  !UNREAD.some(([tests, unread]) => tests.test(file) && unread.some((paths) => paths.test(path)))
+
+/** In the names of the page's files: the digest of their content. A file names others, so its digest has theirs in it. */
+const CONTENT = /-[\w-]{8}(?=\.(css|js|safetensors|wasm|woff2)\b)/g
+
+/** @param {string} path @returns what a test reads there, without the digests of other files */
+function read(path) {
+  const isOfPage = /^web\/demo\/dist\/.*\.(css|html|js)$/.test(path)
+  return isOfPage ? readFileSync(path, 'utf8').replace(CONTENT, '') : readFileSync(path)
+}
+
 /** @returns {(file: string) => string} the digest of all that a test file may read, as it is now */
 export function digests() {
-  const all = filesAt('.').sort()
-  const inputs = all.map((path) => ({
+  const inputs = filesAt('.').map((path) => ({
     path,
-    digest: createHash('sha256').update(readFileSync(path)).digest('hex'),
+    line: `${path.replace(CONTENT, '')} ${createHash('sha256').update(read(path)).digest('hex')}\n`,
   }))
+  inputs.sort((a, b) => (a.line < b.line ? -1 : 1))
   const system = tools()
   return (file) => {
-    const unread = UNREAD.filter(([tests]) => tests.test(file)).flatMap(([, paths]) => paths)
     const isList = IMPORTS_TESTS.test(file)
     const hash = createHash('sha256').update(system + (isList ? process.env.GPT_LAYERS_PAGE_TESTS : ''))
-    for (const { path, digest } of inputs) {
+    for (const { path, line } of inputs) {
       const isImported = path === file || (isList && dirname(path) === dirname(file))
       const isOther = path.endsWith('.test.js') && !isImported
-      if (!isOther && !unread.some((paths) => paths.test(path))) hash.update(`${path} ${digest}\n`)
+      if (!isOther && mayRead(file, path)) hash.update(line)
     }
     return hash.digest('hex')
   }

@@ -11,7 +11,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { run } from 'node:test'
-import { digests, readPassed, writePassed } from './passed.js'
+import { ALONE, digests, readPassed, writePassed } from './passed.js'
 import reporter from './reporter.js'
 
 /** Not run by default: other environments than the main ones, minutes of training, and the build. */
@@ -66,11 +66,12 @@ let files = (paths.length > 0 ? paths : ['tests']).flatMap(filesAt)
 if (!all && paths.length === 0)
   files = files.filter((file) => !ONLY_IN_ALL.some((path) => file.startsWith(path)))
 
-// Each file runs in a process of its own, except for the tests of the page: they run in two processes. Each of
-// these has one browser and one server, because only a browser's first load of the page is slow. The test of
-// the training loads another build of the package than they do, and WebKitGTK is another browser.
+// Each file runs in a process of its own, except for those tests of the page that open it as a whole: they run in
+// two processes. Each of these has one browser and one server, because a browser's first load of the page is slow.
+// WebKitGTK is another browser.
+const ownProcess = ['sections', 'webkit', ...ALONE].map((name) => `tests/demo/${name}.test.js`)
 const ofThePage = files
-  .filter((file) => /^tests\/demo\/(?!sections|training|webkit)/.test(file))
+  .filter((file) => file.startsWith('tests/demo/') && !ownProcess.includes(file))
   .sort(longestFirst)
 if (ofThePage.length > 1) files = [...HALVES, ...files.filter((file) => !ofThePage.includes(file))]
 

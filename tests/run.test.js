@@ -19,7 +19,7 @@ function write(path, text) {
   writeFileSync(join(folder, path), text)
 }
 
-const ALL = ['kernels', 'lib', 'notebook', 'other', 'page']
+const ALL = ['kernels', 'lib', 'notebook', 'other', 'page', 'section']
 
 /** Runs the tests. @param {string[]} args @param {Record<string, string>} [variables] */
 function run(args = [], variables = {}) {
@@ -38,6 +38,7 @@ const files = {
   kernels: 'tests/c/kernels.test.js',
   lib: 'tests/lib/lib.test.js',
   page: 'tests/demo/dots.test.js',
+  section: 'tests/demo/batch-norm.test.js',
   notebook: 'tests/notebook/page.test.js',
   other: 'tests/other.test.js',
 }
@@ -48,30 +49,51 @@ for (const [name, path] of Object.entries(files)) write(path, passing(name))
 
 test('what has passed is not run again, and the summary says how many tests that are', () => {
   const first = run()
-  assert.deepEqual([first.ran, first.before, first.pass, first.status], [ALL, 0, 5, 0], first.stdout)
+  assert.deepEqual([first.ran, first.before, first.pass, first.status], [ALL, 0, 6, 0], first.stdout)
   const { ran, before, pass, status, stdout } = run()
-  assert.deepEqual([ran, before, pass, status], [[], 5, 0, 0], stdout)
+  assert.deepEqual([ran, before, pass, status], [[], 6, 0, 0], stdout)
 })
 
 for (const [path, expected] of /** @type {[string, string[]][]} */ ([
   ['c/gelu.c', ['kernels', 'other']],
-  ['dist/index.js', ['lib', 'notebook', 'other', 'page']],
-  ['web/lib/index.ts', ['lib', 'notebook', 'other', 'page']],
-  ['web/demo/src/App.svelte', ['other', 'page']],
+  ['dist/index.js', ['lib', 'notebook', 'other', 'page', 'section']],
+  ['web/lib/index.ts', ['lib', 'notebook', 'other', 'page', 'section']],
+  ['web/demo/src/App.svelte', ['other', 'page', 'section']],
+  ['web/demo/src/sections/batch-norm/compute.ts', ['other', 'page', 'section']],
+  ['web/demo/src/sections/end/End.svelte', ['other', 'page']],
+  ['web/demo/src/sections/story/Story.svelte', ['other', 'page']],
+  ['web/demo/src/sections/story/slice.ts', ['other', 'page', 'section']],
+  ['build/demo/sections/half-precision/HalfPrecision.js', ['other', 'page']],
+  ['web/demo/dist/assets/HalfPrecision-B_Qrq8-L.js', ['other', 'page']],
+  ['web/demo/dist/assets/training.worker-D_eq0v-u.js', ['other', 'page']],
   ['web/demo/dist/notebook/index.html', ['notebook', 'other']],
-  ['tests/lib/support.js', ['lib', 'notebook', 'other', 'page']],
+  ['tests/lib/support.js', ['lib', 'notebook', 'other', 'page', 'section']],
   ['tests/consumers/build/package.tgz', []],
   ['new/folder/file', ALL],
 ]))
   test(`after a change of ${path} these run again: ${expected.join(', ') || 'none'}`, () => {
     write(path, 'changed')
     const { ran, before, stdout } = run()
-    assert.deepEqual([ran, before], [expected, 5 - expected.length], stdout)
+    assert.deepEqual([ran, before], [expected, 6 - expected.length], stdout)
   })
+
+test('a section’s tests run again when the page’s first file changes, not when only names of files in it do', () => {
+  /** @param {string} content its digest @param {string} text */
+  const build = (content, text) => {
+    write(`web/demo/dist/assets/index-${content}.js`, `${text}; import('./Story-${content}.js')`)
+    const { ran } = run()
+    rmSync(join(folder, `web/demo/dist/assets/index-${content}.js`))
+    return ran
+  }
+  assert.deepEqual(build('B_Qrq8-L', 'before'), ['other', 'page', 'section'])
+  assert.deepEqual(build('D_eq0v-u', 'before'), [])
+  assert.deepEqual(build('D_eq0v-u', 'after'), ['other', 'page', 'section'])
+  run()
+})
 
 test('after a file is gone, what may have read it runs again', () => {
   rmSync(join(folder, 'tests/lib/support.js'))
-  assert.deepEqual(run().ran, ['lib', 'notebook', 'other', 'page'])
+  assert.deepEqual(run().ran, ['lib', 'notebook', 'other', 'page', 'section'])
 })
 
 test('all run with --again, where CI is set, and in test all; those that are named run', () => {
@@ -85,7 +107,7 @@ test('what passed by its name does not run again without', () => {
   run()
   write('README.md', 'changed')
   assert.deepEqual(run(['tests/lib']).ran, ['lib'])
-  assert.deepEqual(run().ran, ['kernels', 'notebook', 'other', 'page'])
+  assert.deepEqual(run().ran, ['kernels', 'notebook', 'other', 'page', 'section'])
 })
 
 test('what passed in test all does not run again without; what passed without runs in test all', () => {
@@ -105,7 +127,7 @@ test('a changed test file runs again, and none beside it', () => {
   run()
   write(files.lib, `${passing('lib')}${passing('more')}`)
   assert.deepEqual(run().ran, ['lib', 'more'])
-  assert.equal(run().before, 6)
+  assert.equal(run().before, 7)
 })
 
 test('a file that failed, that skipped a test, or whose process failed runs again', () => {
@@ -115,7 +137,7 @@ test('a file that failed, that skipped a test, or whose process failed runs agai
   write(files.kernels, `${passing('kernels')}setTimeout(() => process.exit(3))\n`)
   for (let i = 0; i < 2; i++) {
     const { ran, before, status, stdout } = run()
-    assert.deepEqual([ran, before, status], [['kernels', 'lib', 'page'], 2, 1], stdout)
+    assert.deepEqual([ran, before, status], [['kernels', 'lib', 'page'], 3, 1], stdout)
   }
 })
 

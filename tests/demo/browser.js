@@ -13,13 +13,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, get as httpGet } from 'node:http'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import * as runner from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import puppeteer, { BrowserContext } from 'puppeteer-core'
 import { all } from '../all.js'
+import { mayRead } from '../passed.js'
 
 /** Why tests in a browser are skipped, or false. build.sh looks for the browsers. */
 export const skipped = {
@@ -266,6 +267,12 @@ export async function newPage(profile) {
   const frames = driven.get(context.browser())
   const page = await (frames ? newDrivenPage(context, frames) : context.newPage({ type: 'window' }))
   page.setDefaultTimeout(PATIENCE)
+  // Chromium may forget that it was told to close a page: then it is told again.
+  const close = page.close.bind(page)
+  page.close = async (options) => {
+    const again = setInterval(() => void close(options).catch(nothing), 2000)
+    await close(options).finally(() => clearInterval(again))
+  }
   if (!/firefox/i.test(await page.browser().version())) await page.emulateFocusedPage(true)
   return page
 }
@@ -334,9 +341,11 @@ export async function open(browser, url, options = {}) {
     if (response.status() >= 400) complaints.push(`${response.status()}: ${response.url()}`)
   })
   page.on('request', (request) => {
-    if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== new URL(url).origin) {
-      foreign.push(request.url())
-    }
+    const { origin, pathname, protocol } = new URL(request.url())
+    if (!/^(data|blob):/.test(protocol) && origin !== new URL(url).origin) foreign.push(request.url())
+    const file = relative('', process.argv[1])
+    const isRead = !file.startsWith('tests/demo/') || mayRead(file, `web/demo/dist${pathname}`)
+    assert.ok(isRead, `${file} reads ${pathname}: see tests/passed.js`)
   })
   await setSize(page, width, height)
   const media = Object.entries(features).map(([name, value]) => ({ name, value }))

@@ -7,8 +7,20 @@ import { load } from 'gpt-layers'
 import { exampleOutputs } from '../../build/demo/example.js'
 import { golden } from '../lib/support.js'
 import { record } from '../../web/demo/recordings.js'
-import { click, dragByFinger, drawn, focus, hold, hover, near, newPage, press } from './browser.js'
-import { reach, resize, test, text, useSite, waitInPage } from './browser.js'
+import {
+  click,
+  drag,
+  dragByFinger,
+  drawn,
+  focus,
+  hold,
+  hover,
+  near,
+  newPage,
+  openLayer,
+  press,
+} from './browser.js'
+import { reach, resize, test, text, type, useSite, waitInPage } from './browser.js'
 import { countKernels, kernels } from './kernels.js'
 
 const site = useSite()
@@ -395,6 +407,40 @@ test('a reader who wants no motion has none, and the whole story', async () => {
   const shown = /** @type {Shown} */ (await page.evaluate('shown'))
   assert.deepEqual(runs(shown.map(({ stats }) => stats)), [STATS.on, STATS.off])
   assert.ok(shown.every(({ busy }) => busy === 'false'))
+  await page.close()
+})
+
+test('the rows are those of “How it is computed”: a dot that is moved here is moved there, and the other way round', async () => {
+  // With the switch off the opening shows the rows as they are.
+  const { page } = await site.open('?story.off=all&worked-example.step=divide', {
+    ...STILL,
+    at: 'worked-example',
+  })
+  const ROOT = '#worked-example'
+  const trust = () => text(page, `${ROOT} .trust`)
+  await openLayer(page)
+  const moved = (/** @type {string} */ root) =>
+    page.$$eval(`${root} [role="slider"]`, (all) => all.map((dot) => Number(dot.ariaValueNow)))
+  const before = await moved(ROOT)
+  assert.deepEqual(await moved('#opening'), before)
+  await drag(page, `${ROOT} [role="slider"][aria-label="${SECOND}"]`, 100)
+  const after = await moved(ROOT)
+  assert.ok(after[1] > before[1] + 0.3)
+  assert.deepEqual(after.toSpliced(1, 1), before.toSpliced(1, 1))
+  assert.deepEqual(await moved('#opening'), after)
+  assert.match(await trust(), /^You changed sample 1\./)
+  await page.waitForFunction(() => location.search.includes('example.first='))
+  await focus(page, '#opening [role="slider"][tabindex="0"]')
+  await press(page, 'ArrowRight')
+  assert.deepEqual(await moved(ROOT), await moved('#opening'))
+  // A number of the batch is changed: its row is computed from the batch again.
+  await type(page, 'x₁₁', '-0.5')
+  assert.match(await trust(), /^You changed x₁₁\./)
+  assert.deepEqual(await moved('#opening'), await moved(ROOT))
+  await press(page, 'Control', 'z')
+  assert.deepEqual((await moved(ROOT)).slice(1, 6), after.slice(1, 6))
+  await click(page, `${ROOT} ::-p-xpath(.//button[normalize-space()="Put back"])`)
+  assert.deepEqual(await moved(ROOT), before)
   await page.close()
 })
 
