@@ -69,12 +69,23 @@ function filesAt(path) {
   return names.flatMap((name) => filesAt(path === '.' ? name : `${path}/${name}`))
 }
 
-/** The tools here: one that is installed or removed changes its folder, and a package dpkg's list. */
+/**
+ * The tools here. One that is installed or removed changes the names in its folder. One that is updated changes
+ * dpkg's list, or the file that a variable names. A folder's own time says nothing: pyenv writes its programs anew
+ * with each shell.
+ */
 function tools() {
   const variables = Object.entries(process.env).filter(([name]) => VARIABLES.test(name))
-  const folders = [...(process.env.PATH ?? '').split(delimiter), '/var/lib/dpkg/status']
-  const times = folders.map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0)
-  return JSON.stringify([process.version, process.arch, variables.sort(), times])
+  const entryOf = (/** @type {string} */ path) => statSync(path, { throwIfNoEntry: false })
+  const folders = (process.env.PATH ?? '').split(delimiter).filter((path) => entryOf(path)?.isDirectory())
+  const names = folders.map((path) =>
+    readdirSync(path)
+      .filter((name) => !name.startsWith('.'))
+      .sort(),
+  )
+  const files = [...variables.map(([, value = '']) => value), '/var/lib/dpkg/status']
+  const times = files.map((path) => entryOf(path)?.mtimeMs ?? 0)
+  return JSON.stringify([process.version, process.arch, variables.sort(), names, times])
 }
 
 /** @param {string} file of tests, from the repository's root @param {string} path @returns whether it may read that */

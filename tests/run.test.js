@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
@@ -121,6 +121,21 @@ test('what passed in test all does not run again without; what passed without ru
 
 test('with another browser or compiler all run again', () => {
   assert.deepEqual(run([], { CHROMIUM: '/other/chromium' }).ran, ALL)
+})
+
+test('with a new or an updated program all run again, but not because a folder of programs was written anew', () => {
+  write('tools/chromium', '')
+  const path = join(folder, 'tools')
+  const variables = { PATH: `${process.env.PATH}:${path}`, CHROMIUM: join(path, 'chromium') }
+  run([], variables)
+  const later = new Date(Date.now() + 10_000)
+  utimesSync(path, later, later)
+  assert.deepEqual(run([], variables).ran, [])
+  utimesSync(variables.CHROMIUM, later, later)
+  assert.deepEqual(run([], variables).ran, ALL)
+  write('tools/firefox', '')
+  assert.deepEqual(run([], variables).ran, ALL)
+  rmSync(path, { recursive: true })
 })
 
 test('a changed test file runs again, and none beside it', () => {
