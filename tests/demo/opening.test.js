@@ -130,6 +130,20 @@ test('when the page opens the switch goes off and on again, once, with the rows 
   await page.close()
 })
 
+test('where a reader turns motion off while the page moves the switch, the switch is on at once, and the story goes on', async () => {
+  const { page, complaints } = await site.open('', { first: noteShow })
+  await waitInPage(page, `shown.at(-1)?.on === 'false' && shown.at(-1).busy === 'true'`)
+  await page.emulateMediaFeatures([{ name: 'prefers-reduced-motion', value: 'reduce' }])
+  await waitInPage(page, `shown.at(-1).on === 'true' && shown.at(-1).busy === 'false'`)
+  assert.equal(await stats(page), STATS.on)
+  const before = (await story(page)).all
+  await click(page, SWITCH)
+  await waitInPage(page, `/owl/.test(document.querySelector('#opening .story .parted')?.textContent)`)
+  assert.notEqual((await story(page)).all, before)
+  assert.deepEqual(complaints, [])
+  await page.close()
+})
+
 test('rows slide and stretch one after the other, and go back together', async () => {
   const { page } = await site.open(`${ALONE}&story.off=all`, { byFrames: true, first: noteShow })
   assert.equal(await isOn(page), 'false')

@@ -88,7 +88,10 @@ export class Story {
 
   /** Shows the recording word by word, until the model writes. */
   #type() {
-    if (prefersReducedMotion.current) this.#typed = WORDS.last
+    if (prefersReducedMotion.current) {
+      this.#typed = WORDS.last
+      if (this.autoplay) void this.#endAutoplay()
+    }
     if (this.live || this.#typed >= WORDS.last) return
     const timer = setInterval(() => {
       if (this.writer.seen) this.#typed++
