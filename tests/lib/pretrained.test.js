@@ -205,8 +205,9 @@ test('a broken or hostile file is refused in words, runs nothing and leaves noth
   for (const entry of refused) {
     await t.test(entry.name, async () => {
       const { code, message } = await errorOf(gpt, () => gpt.loadTorch(decode(entry)))
-      assert.equal(code, entry.code)
-      assert.match(message, new RegExp(entry.message, 'i'))
+      const isWhole = / should |^needs /.test(entry.message)
+      const text = isWhole ? entry.message : `bytes should be a file of torch.save, got ${entry.message}`
+      assert.deepEqual([code, message], [entry.code, `loadTorch: ${text}`])
       // In a model, names may be refused before values are read.
       for (const source of [decode(entry), streamOf(decode(entry))])
         await errorOf(gpt, () => fromPretrained(source, { config: { n_head: 3 } }))
