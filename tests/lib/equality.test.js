@@ -223,7 +223,7 @@ test('a tensor is cloned by nobody, and the error says what to send instead', as
     [new gpt.ReLU(), 'a layer: send gpt.saveSafetensors(layer), and load it there'],
     [new gpt.Linear(2, 2), 'send gpt.saveSafetensors(layer)'],
     [model, 'send gpt.saveSafetensors(layer)'],
-    [adam(), 'send gpt.saveSafetensors(optimizer.stateDict())'],
+    [adam(), 'an optimizer: send gpt.saveSafetensors(optimizer.stateDict())'],
     [cache, 'a cache: make one with model.newCache() where it is used'],
     [new gpt.Linear(2, 2).quantize().int8Weight, 'an Int8Weight: send w.values(), w.scales() and w.shape'],
   ]

@@ -117,6 +117,7 @@ integers of 32 bits: changed(ATTN, { dtype: 'I32' }) // UNSUPPORTED h.1.attn.c_a
 integers with bitsandbytes' scales: bitsandbytes, { dtype: 'int8' } // UNSUPPORTED h.1.attn.c_attn.weight should have floats, or be a weight with scales in h.1.attn.c_attn.weight_scale, got I8
 integers with bitsandbytes' scales, not strict: bitsandbytes, { strict: false, dtype: 'int8' } // UNSUPPORTED h.1.attn.c_attn.weight should have floats, or be a weight with scales in h.1.attn.c_attn.weight_scale, got I8
 int8 scales of another shape: changed('tok_emb.weight_scale', { shape: [1, 19] }, int8) // SHAPE tok_emb.weight_scale should have shape [19, groups], with groups of equal, even length, got [1, 19]
+int8 scales of float16: changed('tok_emb.weight_scale', { dtype: 'F16' }, int8) // tok_emb.weight and tok_emb.weight_scale should be I8 and F32, got I8 and F16
 an int8 scale of NaN: changed('tok_emb.weight_scale', NaN, int8) // tok_emb.weight_scale should have finite scales from 0 on, got NaN
 an int8 scale of Infinity: changed('tok_emb.weight_scale', Infinity, int8) // tok_emb.weight_scale should have finite scales from 0 on, got Infinity
 an int8 scale of -1: changed('tok_emb.weight_scale', -1, int8) // tok_emb.weight_scale should have finite scales from 0 on, got -1

@@ -185,7 +185,7 @@ const scope = {
 /** @param {import('./tensorfile.js').Entry} one @returns an entry whose data has the length that its dtype needs */
 function resized(one) {
   const size = one.shape.reduce((product, n) => product * n, 1)
-  const bytesOf = { I8: 1, U8: 1 }[one.dtype] ?? 4
+  const bytesOf = { I8: 1, U8: 1, F16: 2 }[one.dtype] ?? 4
   return {
     ...one,
     data: new Uint8Array(Buffer.concat([one.data, Buffer.alloc(4 * size)])).slice(0, bytesOf * size),

@@ -16,6 +16,7 @@ new AdamW(layers.Linear) // TYPE AdamW: parameters should be an array of Tensors
 new AdamW([of(2), 1]) // TYPE AdamW: parameters[1] should be a Tensor, got 1
 new AdamW([gone]) // DISPOSED AdamW: parameters[0] should be a live Tensor, got one that was disposed
 new AdamW([of(2), of(2)]) // VALUE AdamW: parameters[1] should differ from parameters[0], got the same Tensor
+scope(() => new AdamW([leaf.mul(2)])) // VALUE AdamW: parameters[0] should be a leaf, such as a layer has in parameters(), got a computed tensor
 new AdamW([of(2)], { lr: -1 }) // VALUE AdamW: lr should be a finite number >= 0, got -1
 new AdamW([of(2)], { lr: NaN }) // VALUE AdamW: lr should be a finite number >= 0, got NaN
 new AdamW([of(2)], { lr: Infinity }) // VALUE AdamW: lr should be a finite number >= 0, got Infinity
@@ -239,6 +240,7 @@ scope(() => Object.assign(new GPTModel(config), { trfBlocks: [5] }).forward([1])
 scope(() => Object.assign(new GPTModel(config), { trfBlocks: [Object.assign(new Identity(), { forward: () => ({}) })] }).forward([1])) // TYPE GPTModel.forward: trfBlocks[0]'s output should be a Tensor, got an object
 scope(() => Object.assign(new GPTModel(config), { tokEmb: null }).forward([1])) // TYPE GPTModel.forward: tokEmb should be a layer, got null
 scope(() => Object.assign(new GPTModel(config), { finalNorm: undefined }).forward([1])) // TYPE GPTModel.forward: finalNorm should be a layer, got undefined
+GPTModel.fromPretrained.call(undefined, file) // TYPE GPTModel.fromPretrained: this should be the class: call it as GPTModel.fromPretrained(...), got undefined
 layers.GPTModel.generate([1], 20) // TYPE GPTModel.generate: options should be a plain object, got 20; write { maxNewTokens: 20 }
 layers.GPTModel.generate([]) // SHAPE GPTModel.generate: ids should be one sequence of at least one token, [tokens] or [1, tokens], got shape [0]
 layers.GPTModel.generate(3) // SHAPE GPTModel.generate: ids should be one sequence of at least one token, [tokens] or [1, tokens], got shape []
@@ -498,6 +500,7 @@ scope(() => { const model = new GPTModel({ ...config, nLayers: 2 }); model.trfBl
 scope(() => { const model = new GPTModel({ ...config, nLayers: 2 }); model.trfBlocks[1].attn = new Attention({ ...config, nHeads: 3 }); return saveSafetensors(model, { names: 'gpt2' }) }) // VALUE saveSafetensors: names should be 'ours' for a model with other layers than GPT-2's, got 'gpt2'
 scope(() => { const model = new GPTModel({ ...config, nLayers: 2 }); model.trfBlocks[1].ff = new FeedForward({ embDim: 6, approximate: 'none' }); return saveSafetensors(model, { names: 'gpt2' }) }) // VALUE saveSafetensors: names should be 'ours' for a model with other layers than GPT-2's, got 'gpt2'
 scope(() => saveSafetensors(new GPTModel(config).quantize(), { names: 'gpt2' })) // UNSUPPORTED saveSafetensors: names should be 'ours' for int8 weights, got 'gpt2'
+scope(() => saveSafetensors(Object.assign(new GPTModel(config), { extra: new Linear(1, 1) }), { names: 'gpt2' })) // VALUE saveSafetensors: names should be 'ours' for this model, got 'gpt2', which has no extra.weight, extra.bias
 scope(() => saveSafetensors(Object.assign(new Linear(1, 1), { bias: gone }))) // DISPOSED saveSafetensors: bias should be a live Tensor, got one that was disposed
 scope(() => saveSafetensors(Object.assign(new GPTModel(config), { trfBlocks: null }), { names: 'ours' })) // TYPE saveSafetensors: trfBlocks should be an array of layers, got null
 scaledDotProductAttention(q, q) // TYPE scaledDotProductAttention: v should be a Tensor, got undefined
