@@ -98,7 +98,8 @@ function write(selector, inherited, own, live) {
   /** @param {Element} one */
   const nameOf = (one) => {
     const classes = [...one.classList].filter((name) => /^(?!svelte-)[a-z]/.test(name))
-    return [one.localName + (one.id && `#${one.id}`), ...classes].join('.')
+    const id = one.id.startsWith('cm-') ? '' : one.id // CodeMirror's are random
+    return [one.localName + (id && `#${id}`), ...classes].join('.')
   }
 
   /** @param {Element[]} all @param {Map<string, string>} parent @param {{ left: number, top: number }} corner @returns {string[]} */

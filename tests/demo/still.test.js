@@ -174,7 +174,7 @@ test('the page names the address that the build is told; told none, it names non
   assert.deepEqual(addresses(built), addresses(nameSite(source)))
 })
 
-test('a preview of a link has a title and a sentence, and there is a picture of 1200 by 630 for it', async () => {
+test('a preview of a link has a title and a sentence, and the picture in the README for it', async () => {
   const { page } = await site.open()
   const head = await page.evaluate(() => {
     const metas = [...document.querySelectorAll('meta')].map(({ name, content, attributes }) => [
@@ -187,26 +187,35 @@ test('a preview of a link has a title and a sentence, and there is a picture of 
   assert.equal(head['og:title'], await page.title())
   assert.ok(head.description.length > 80 && head['og:description'].length > 60)
   assert.equal(head['twitter:card'], 'summary_large_image')
-  /** Width and height, and whether there is orange and blue: dots above 0 and below. */
-  const sizes = await page.evaluate(
-    (paths) =>
-      Promise.all(
+  const screenshot = `data:image/png;base64,${readFileSync('web/demo/screenshot.png', 'base64')}`
+  const { seen, differ } = await page.evaluate(
+    async (paths) => {
+      const pictures = await Promise.all(
         paths.map(async (path) => {
-          const image = await createImageBitmap(await (await fetch(path)).blob())
+          const image = new Image()
+          image.src = path
+          await image.decode()
           const context = new OffscreenCanvas(image.width, image.height).getContext('2d')
           context?.drawImage(image, 0, 0)
-          const { data = [] } = context?.getImageData(0, 0, image.width, image.height) ?? {}
+          return context?.getImageData(0, 0, image.width, image.height) ?? new ImageData(1, 1)
+        }),
+      )
+      const [{ data }, , screenshot] = pictures
+      return {
+        /** Width and height, and whether there is orange and blue: dots above 0 and below. */
+        seen: pictures.map(({ width, height, data }) => {
           const more = (/** @type {number} */ one, /** @type {number} */ other) =>
             Array.from({ length: data.length / 4 }, (_, i) => data[4 * i + one] - data[4 * i + other] > 50)
           const both = [more(0, 2), more(2, 0)].map((all) => all.filter(Boolean).length > 500)
-          return [image.width, image.height, ...both]
+          return [width, height, ...both]
         }),
-      ),
-    ['og.png', head.touch],
+        differ: data.filter((value, i) => Math.abs(value - screenshot.data[i]) > 32).length / data.length,
+      }
+    },
+    ['og.png', head.touch, screenshot],
   )
-  assert.deepEqual(sizes, [
-    [1200, 630, true, true],
-    [180, 180, true, true],
-  ])
+  const large = [1200, 630, true, true]
+  assert.deepEqual(seen, [large, [180, 180, true, true], large])
+  assert.ok(differ < 0.001, `${differ} of og.png is not as in web/demo/screenshot.png`)
   await page.close()
 })

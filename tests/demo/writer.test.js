@@ -151,7 +151,7 @@ test('a text ends where the cache is full', () => {
   assert.equal(engine.without?.ids.length, model.contextLength)
 })
 
-test('a story that has ended is followed by that of the next seed', async () => {
+test('a story that has ended is followed by that of the next seed', { timeout: 120_000 }, async () => {
   /** @type {import('../../build/demo/writer/report.js').Report[]} */
   const reports = []
   await new Promise((resolve) => {

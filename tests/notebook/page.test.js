@@ -95,6 +95,24 @@ for (const browser of BROWSERS)
     )
 runner.after(closeBrowsers)
 
+test('what is typed, named and drawn in the notebook looks as it was recorded', async () => {
+  const { page } = await runCells(
+    '',
+    'plot({ a: [1, 5, 2], b: [4, 3, 30] }, { title: "Two" })\nheatmap([[1, -1]], { rows: ["r"], cols: ["a", "b"] })\ndots([1, 2])',
+  )
+  await assertLooks(page, 'notebook-figures', '.output')
+  await focus(page, '.cm-content')
+  await write(page, 'gpt.layerN')
+  await get(page, '.cm-tooltip-autocomplete li ::-p-text(layerNorm)')
+  await assertLooks(page, 'notebook-completion', '#cell-1')
+  await page.keyboard.press('Escape')
+  await write(page, 'gpt.LayerNorm')
+  await page.keyboard.press('Escape')
+  await hover(page, '.cm-line', ({ left, top, height }) => ({ x: left + 70, y: top + height / 2 }))
+  await get(page, '.cm-tooltip-hover')
+  await assertLooks(page, 'notebook-name', '.cm-tooltip-hover')
+})
+
 test('the notebook looks as it was recorded, on a laptop and on a phone', async () => {
   const { page } = await site.open('notebook/#attention', { ...LAPTOP, ...READY })
   pages.push(page)
