@@ -36,7 +36,7 @@ export const BROWSERS = all ? ['chrome', 'firefox'] : ['chrome']
 const skip = skipped.chrome
 const nothing = () => {}
 /** @param {string} name @param {(t: import('node:test').TestContext) => void | Promise<void>} run */
-export const test = (name, run) => void runner.test(name, { skip }, run)
+export const test = (name, run) => void runner.test(name, { skip, timeout: HUNG }, run)
 /** @type {(run: () => void | Promise<void>) => void} */
 export const before = skip ? nothing : runner.before
 /** @type {(run: () => void | Promise<void>) => void} */
@@ -44,6 +44,9 @@ export const after = skip ? nothing : runner.after
 
 /** Milliseconds that a busy machine may take for any single thing. */
 export const PATIENCE = 120_000
+
+/** Milliseconds after which a test hangs, also on a busy machine: it fails by its name, and the others go on. */
+const HUNG = 900_000
 
 const FLAGS = [
   '--no-sandbox', // Chromium refuses to run as root with a sandbox
