@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertRefuses, gradientOf, loadForTest, rowsOf } from './support.js'
+import { gradientOf, loadForTest, rowsOf } from './support.js'
 
 const gpt = await loadForTest()
 
@@ -31,12 +31,6 @@ test('indices may be 64-bit integers, as other packages give token ids', () => {
   const layer = new gpt.Embedding(5, 2)
   for (const ids of [BigInt64Array.of(1n, 4n), BigUint64Array.of(1n, 4n)])
     assert.deepEqual(layer.forward(ids).toArray(), layer.forward([1, 4]).toArray())
-  for (const wrong of [-1n, 5n, 2n ** 60n])
-    assertRefuses(
-      () => layer.forward(BigInt64Array.of(0n, wrong)),
-      'VALUE',
-      new RegExp(`\\[1\\] should be an integer from 0 to 4, got ${wrong}n?$`),
-    )
 })
 
 test('a vocabulary of GPT-2’s size works, on any number of threads', () => {

@@ -147,6 +147,9 @@ layers.Embedding.forward([[0, 1], [2]]) // SHAPE Embedding.forward: indices[1] s
 layers.Embedding.forward(7) // VALUE Embedding.forward: indices should be an integer from 0 to 6, got 7
 layers.Embedding.forward([[0, 6], [3, -1]]) // VALUE Embedding.forward: indices[1][1] should be an integer from 0 to 6, got -1
 layers.Embedding.forward(Int32Array.of(1, 2 ** 31 - 1)) // VALUE Embedding.forward: indices[1] should be an integer from 0 to 6, got 2147483647
+layers.Embedding.forward(BigInt64Array.of(0n, -1n)) // VALUE Embedding.forward: indices[1] should be an integer from 0 to 6, got -1n
+layers.Embedding.forward(BigInt64Array.of(0n, 7n)) // VALUE Embedding.forward: indices[1] should be an integer from 0 to 6, got 7n
+layers.Embedding.forward(BigInt64Array.of(0n, 2n ** 60n)) // VALUE Embedding.forward: indices[1] should be an integer from 0 to 6, got 1152921504606846976n
 layers.Embedding.forward([2 ** 32]) // VALUE Embedding.forward: indices[0] should be an integer from 0 to 6, got 4294967296
 layers.Embedding.forward([0.5]) // VALUE Embedding.forward: indices[0] should be an integer from 0 to 6, got 0.5
 layers.Embedding.forward(values([[1, 0.5]])) // VALUE Embedding.forward: indices[0][1] should be an integer from 0 to 6, got 0.5
@@ -222,6 +225,7 @@ layers.GPTModel.forward([1], { cache: closed }) // DISPOSED GPTModel.forward: ca
 layers.GPTModel.forward([1], { cache: null }) // TYPE GPTModel.forward: cache should be a cache that model.newCache made, got null
 layers.GPTModel.forward([1], { cache: {} }) // TYPE GPTModel.forward: cache should be a cache that model.newCache made, got an object
 layers.GPTModel.forward([1], { lastOnly: 1 }) // TYPE GPTModel.forward: lastOnly should be true or false, got 1
+layers.GPTModel.forward([1], { mine: 1 }) // VALUE GPTModel.forward: context should have options among returnWeights, cache, lastOnly, got "mine"
 scope(() => layers.GPTModel.forward([1], { cache: new GPTModel(config).newCache() })) // VALUE GPTModel.forward: cache should come from this model, got one of another
 scope(() => layers.GPTModel.forward([[1], [2]], { cache: layers.GPTModel.newCache() })) // SHAPE GPTModel.forward: ids should have 1 sequences (the cache's batchSize), got shape [2, 1]
 scope(() => layers.GPTModel.forward([1, 2], { cache: layers.GPTModel.newCache({ maxTokens: 1 }) })) // SHAPE GPTModel.forward: ids should end in at most 1 tokens (the cache has 0 of 1), got shape [2]
@@ -423,6 +427,7 @@ ones({}) // TYPE ones: shape should be an array of sizes, got an object
 zeros ones rand: %(2, 3) // TYPE %: takes at most 1 argument, got 2: 2, 3; write %([2, 3])
 onesLike() // TYPE onesLike: x should be a Tensor, got undefined
 new Optimizer([of(2)]) // TYPE Optimizer: defaults should be a plain object, got undefined
+scope(() => new Optimizer([Object.assign(parameter(ones([2])), { grad: ones([2]) })], { lr: 1 }).step()) // VALUE Optimizer.update: Optimizer should define update, one step of one parameter
 parameter([1]) // TYPE parameter: tensor should be a Tensor, got [1]
 scope(() => parameter(leaf.mul(2))) // VALUE parameter: tensor should be a leaf, got a computed one; detach() it
 of(2, 5).permute(0, 2, 1) // TYPE permute: takes at most 1 argument, got 3: 0, 2, 1; write permute([0, 2, 1])
@@ -624,6 +629,8 @@ where(of(2, 3), of(2, 3)) // TYPE where: y should be a Tensor or a number, got u
 where(of(2, 3), of(2), 0) // SHAPE where: x should broadcast with shape [2, 3], got shape [2]
 where(of(2, 3), 0, of(4)) // SHAPE where: y should broadcast with shape [2, 3], got shape [4]
 xavierUniform xavierNormal: init.%(of(2, 5), 2) // TYPE init.%: options should be a plain object, got 2; write { gain: 2 }
+leaf.requiresGrad = 1 // TYPE requiresGrad: value should be true or false, got 1
+scope(() => (leaf.mul(2).requiresGrad = false)) // VALUE requiresGrad: value should be set on a leaf only, got a computed tensor; detach() gives one without a gradient
 zeros(null) // TYPE zeros: shape should be an array of sizes, got null
 zeros([2], { dtype: 1, device: 2 }) // TYPE zeros: takes at most 1 argument, got 2: [2], an object (all tensors are float32) (all tensors are on the CPU)
 zeros([2], { requiresGrad: true }) // TYPE zeros: takes at most 1 argument, got 2: [2], an object

@@ -71,17 +71,10 @@ test('requiresGrad can be set on a leaf, and follows for what is computed', () =
   x.requiresGrad = true
   const y = x.mul(2)
   assert.equal(y.requiresGrad, true)
-  assertRefuses(
-    () => (y.requiresGrad = false),
-    'VALUE',
-    /value should be set on a leaf only, got a computed tensor; detach\(\) gives one without a gradient$/,
-  )
-  assertRefuses(() => (x.requiresGrad = untyped(1)), 'TYPE', /requiresGrad/)
   y.sum().backward()
   assert.deepEqual(gradientOf(x).toArray(), [2, 2])
   x.requiresGrad = false
   assert.equal(x.mul(2).requiresGrad, false)
-  assertRefuses(() => x.sum().backward(), 'VALUE', /require a gradient/)
 })
 
 test('noGrad records nothing, may be nested, and ends after an exception', () => {
