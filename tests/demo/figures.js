@@ -226,6 +226,8 @@ function compare() {
     const cells = all(table, 'td.value')
     const values = cells.map((cell) => Number(cell.getAttribute('title')))
     const most = Math.max(...values.map(Math.abs))
+    for (const name of all(table, 'th'))
+      same(name, 'what it names', name.getAttribute('scope'), name.matches('thead *') ? 'col' : 'row')
     for (const [i, cell] of cells.entries()) {
       same(cell, 'a number', read(cell.textContent), values[i], 0.0051)
       same(

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { calculation, term } from '../../build/demo/calculation.js'
-import { cellText, exact, parseNumber, shortest, subscript } from '../../build/demo/numbers.js'
+import { cellText, exact, parseNumber, shortest, shortText, subscript } from '../../build/demo/numbers.js'
 
 test('a cell has four decimals, fewer for a large number, and a typographic minus', () => {
   const written = {
@@ -27,6 +27,12 @@ test('a cell has four decimals, fewer for a large number, and a typographic minu
     [cellText(0.126, 2), cellText(-0.001, 2), cellText(1234.5678, 2)],
     ['0.13', '0.00', '1234.57'],
   )
+})
+
+test('on a phone a cell has two decimals, fewer for a large number', () => {
+  const written = [-0.126, 99.994, 100, 999.94, 1000.4, -1234.5, 99999, 1e5]
+  const texts = ['−0.13', '99.99', '100.0', '999.9', '1000', '−1234', '99999', '1.0·10⁵']
+  assert.deepEqual(written.map(shortText), texts)
 })
 
 test('all digits of a number are those of float32, and what is no number is as in a cell', () => {

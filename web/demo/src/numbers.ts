@@ -23,6 +23,13 @@ export function cellText(value: number, digits = 4): string {
   return text.includes('e') ? power(text) : text.replace('-', '−')
 }
 
+/** As `cellText`, on a phone: with two decimals, or as many as fit. */
+export function shortText(value: number): string {
+  const size = Math.abs(value)
+  if (size >= 1e3 && size < 1e5) return String(Math.round(value)).replace('-', '−')
+  return cellText(value, size < 100 ? 2 : 1)
+}
+
 /** @param text such as 1.5e+30 @returns 1.5·10³⁰ */
 export function power(text: string): string {
   const [mantissa, exponent] = text.replace('+', '').split('e')
