@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 usage() {
     cat <<'HELP'
 usage: ./build.sh [build | demo | test | fuzz | coverage | bench | compare | consumers | golden |
-                  looks | flags] [option ...]
+                  record | flags] [option ...]
 
   build   build what has changed (the default):
             build/wasm/       the kernels of c/, compiled by Emscripten. Two builds, simd and relaxed (with
@@ -39,8 +39,9 @@ usage: ./build.sh [build | demo | test | fuzz | coverage | bench | compare | con
           build, then try the package in every bundler, framework and runtime of tests/consumers, or in those
           whose title contains a NAME. --write updates web/lib/README.md's table
   golden  write tests/golden/*.json with PyTorch
-  looks   build, then record how the page looks, in tests/demo/looks/: the boxes and the styles that the tests
-          compare. git diff shows what has changed
+  record  build, then record how the page looks and behaves, in tests/demo/looks/ and tests/demo/behaves/: the
+          boxes and styles, and what each control changes, which the tests compare. git diff shows what has
+          changed
   flags simd | relaxed | native | fuzz | coverage
           print the compiler flags of a build: emcc's, for native those of the C compiler, then clang's
   -h, --help   print this text
@@ -323,10 +324,10 @@ run_beside() {
     exec node "tests/$1/$2" "${@:3}"
 }
 
-record_looks() {
+record() {
     export_tools
-    GPT_LAYERS_LOOKS=record exec node --test --test-name-pattern='as it was recorded' \
-        tests/demo/looks.test.js tests/notebook/page.test.js
+    GPT_LAYERS_RECORD=1 exec node --test --test-name-pattern='was recorded' \
+        tests/demo/{looks,behaves}.test.js tests/notebook/page.test.js
 }
 
 # flags BUILD: prints the flags, or the reason why there is no such build here.
@@ -352,7 +353,7 @@ coverage) prepare 'simde coverage'; export_tools; exec tests/coverage.sh ;;
 bench) prepare; newer_node; run_beside bench bench.js "$@" ;;
 compare) prepare; newer_node; exec node tests/bench/compare.js "$@" ;;
 consumers) prepare 'chromium firefox webkit'; run_beside consumers consumers.js "$@" ;;
-looks) prepare '' chromium; record_looks ;;
+record) prepare '' chromium; record ;;
 golden) need torch; exec /usr/bin/python3 tests/golden/golden.py ;;
 flags) flags "$@" ;;
 -h | --help | help) usage ;;

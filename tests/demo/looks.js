@@ -191,6 +191,27 @@ function compare(recorded, now) {
 /** Leaves out what is around the innermost element that has an id. @param {string} said */
 const shorten = (said) => said.replace(/^\S+ .* > (?=\S+#)/, '')
 
+/** Whether this run records. */
+const isRecording = process.env.GPT_LAYERS_RECORD !== undefined
+/** @param {string} path from this folder */
+const fileOf = (path) => new URL(`${path}.txt`, import.meta.url)
+/** A recorded text. @param {string} path from this folder */
+export const recordedAs = (path) => (isRecording ? '' : readFileSync(fileOf(path), 'utf8').trimEnd())
+
+/**
+ * Records a text, or asserts that it is as it was recorded.
+ *
+ * @param {string} path from this folder
+ * @param {string} now
+ * @param {string[]} wrong what differs
+ */
+export function assertRecorded(path, now, wrong) {
+  if (isRecording) return writeFileSync(fileOf(path), `${now}\n`)
+  const more = wrong.length > SHOWN ? `\nand ${wrong.length - SHOWN} more` : ''
+  const advice = '\nIf this is meant, ./build.sh record records it, and git diff shows it.'
+  assert.equal(wrong.length, 0, `${path}:\n${wrong.slice(0, SHOWN).join('\n')}${more}${advice}`)
+}
+
 /**
  * Asserts that the elements that a selector matches look as they did when they were recorded.
  *
@@ -199,20 +220,15 @@ const shorten = (said) => said.replace(/^\S+ .* > (?=\S+#)/, '')
  * @param {string} [selector]
  */
 export async function assertLooks(page, name, selector = ':root') {
-  const file = new URL(`looks/${name}.txt`, import.meta.url)
-  const isRecording = process.env.GPT_LAYERS_LOOKS === 'record'
-  const recorded = isRecording ? '' : readFileSync(file, 'utf8').trimEnd()
+  const recorded = recordedAs(`looks/${name}`)
   let now = ''
   let wrong = ['']
   // The page may still be moving. A difference counts once two looks in a row are the same.
   await eventually(async () => {
     const before = now
     now = await page.evaluate(write, selector, INHERITED.split(/\s+/), OWN.split(/\s+/), LIVE)
-    wrong = isRecording ? [''] : compare(recorded, now)
+    wrong = compare(recorded, now)
     return wrong.length === 0 || now === before
   }, `${name} does not stand still`)
-  if (isRecording) return writeFileSync(file, `${now}\n`)
-  const more = wrong.length > SHOWN ? `\nand ${wrong.length - SHOWN} more` : ''
-  const advice = '\nIf this is meant, ./build.sh looks records it, and git diff shows it.'
-  assert.equal(wrong.length, 0, `${name}:\n${wrong.slice(0, SHOWN).map(shorten).join('\n')}${more}${advice}`)
+  assertRecorded(`looks/${name}`, now, wrong.map(shorten))
 }

@@ -1,4 +1,4 @@
-// The page looks as it was recorded in looks/. `./build.sh looks` records it again, and git diff shows what has changed.
+// The page looks as it was recorded in looks/. `./build.sh record` records it again, and git diff shows what has changed.
 
 /** @import { Page } from 'puppeteer-core' */
 

@@ -1,0 +1,38 @@
+// The page behaves as it was recorded in behaves/. `./build.sh record` records it again, and git diff shows what has changed.
+
+import { openAll, test, useSite } from './browser.js'
+import { assertBehaves, holdStill } from './behaves.js'
+
+const site = useSite()
+
+const LAPTOP = { width: 1280, height: 720, features: { 'prefers-reduced-motion': 'reduce' } }
+/** So tall that all of a section is on the screen. */
+const SCREEN = { ...LAPTOP, height: 3000 }
+
+/** What each section shows once it is complete. */
+const SECTIONS = {
+  opening: '.run.longer',
+  'worked-example': '.figure',
+  story: '.run.longer',
+  training: '.figure',
+  'half-precision': '.run',
+  'scale-and-shift': '.figure',
+  'batch-norm': '.figure',
+}
+
+for (const [id, ready] of Object.entries(SECTIONS))
+  test(`each control of the section ${id} does what was recorded`, async () => {
+    const { page } = await site.open(`?embed=${id}`, { ...SCREEN, ready, first: holdStill })
+    await assertBehaves(page, id)
+    await page.close()
+  })
+
+test('each control around the sections does what was recorded', async () => {
+  const { page } = await site.open('', { ...LAPTOP, first: holdStill })
+  await openAll(page)
+  await page.waitForSelector('.run.longer')
+  await page.waitForSelector('#end')
+  await page.$eval('#opening [role="switch"]', (one) => one instanceof HTMLElement && one.click())
+  await assertBehaves(page, 'page', '.section *')
+  await page.close()
+})
