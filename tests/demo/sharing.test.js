@@ -127,7 +127,8 @@ test('the figure in view can be saved as PNG, with the colors of the page, under
   })
   await openMenu(page)
   const png = await site.saved('batch-norm.png', () => choose(page, 'Save as PNG'))
-  // The picture has many pixels of both colors of the points, a dark ground, and nothing of the light page.
+  // The picture has many pixels of both colors of the points, a dark ground, and nothing of the light page. Its
+  // margin is empty.
   const count = await page.evaluate(async (base64) => {
     const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
     const bitmap = await createImageBitmap(new Blob([bytes], { type: 'image/png' }))
@@ -139,16 +140,20 @@ test('the figure in view can be saved as PNG, with the colors of the page, under
     let below = 0
     let dark = 0
     let light = 0
+    let outside = 0
     for (let i = 0; i < data.length; i += 4) {
       if (data[i] - data[i + 2] > 50) above++
       if (data[i + 2] - data[i] > 50) below++
       if (data[i] < 60 && data[i + 2] < 60) dark++
       if (Math.min(data[i], data[i + 1], data[i + 2]) > 240) light++
+      const [x, y] = [(i / 4) % bitmap.width, Math.floor(i / 4 / bitmap.width)]
+      const edge = Math.min(x, y, bitmap.width - 1 - x, bitmap.height - 1 - y)
+      if (edge < 24 && Math.abs(data[i] - data[0]) > 8) outside++
     }
-    return { above, below, dark, light }
+    return { above, below, dark, light, outside }
   }, png.toString('base64'))
   assert.ok(count.above > 1000 && count.below > 500, JSON.stringify(count))
-  assert.ok(count.dark > 100_000 && count.light === 0, JSON.stringify(count))
+  assert.ok(count.dark > 100_000 && count.light + count.outside === 0, JSON.stringify(count))
   await page.evaluate(() => {
     HTMLCanvasElement.prototype.toBlob = (callback) => callback(null)
   })
