@@ -4,9 +4,11 @@
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { GPT_CONFIG_124M, GptLayersError } from 'gpt-layers'
 import * as core from 'gpt-layers/core'
@@ -474,4 +476,19 @@ test('a worker of another program is neither believed nor given memory', async (
   const gpt = await load({ threads: 2, worker: () => endsAfter(t, new Worker(code, { eval: true })) })
   assertOneThread(gpt, /it is not gpt-layers\/worker.js of version [\d.]+: it said "ready"/)
   assert.equal(sent.mock.callCount(), 0)
+})
+
+test('what cannot be imported later is named: load gives one thread, loadTorch an error with code NETWORK', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gpt-layers-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const filter = (/** @type {string} */ path) => !/(threads|torchfile)\.js$/.test(path)
+  cpSync(new URL('../../dist', import.meta.url), folder, { recursive: true, filter })
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  t.mock.method(console, 'warn', () => {})
+  const gpt = await import(pathToFileURL(join(folder, 'index.js')).href)
+  await gpt.load({ threads: 2 })
+  assert.match(gpt.threadsReason, /^the code that starts workers could not be imported \(.+threads\.js.+\)$/)
+  const message =
+    /^loadTorch: a part of gpt-layers could not be imported \(.+torchfile\.js.+\)\. Reload the page once the network is back$/
+  await assert.rejects(gpt.loadTorch(new Uint8Array(1)), { code: 'NETWORK', message })
 })
