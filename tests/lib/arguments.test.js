@@ -211,6 +211,22 @@ test('every operation refuses a tensor that was disposed', () => {
     assertRefuses(() => first[name](), 'DISPOSED', /should be live/)
 })
 
+test('an operation computes tensors without elements, with their gradients, or its arguments are refused', () => {
+  for (const [name, operation] of Object.entries(TENSOR_OPERATIONS)) {
+    for (const [rows, cols] of [0, 2].flatMap((rows) => [0, 3].map((cols) => [rows, cols]))) {
+      gpt.scope(() => {
+        const [x, y] = [1, 2].map(() => gpt.parameter(gpt.zeros([rows, cols])))
+        try {
+          const result = operation(x, y, gpt.zeros([cols, rows]), gpt)
+          if (result.requiresGrad) result.backward(gpt.zeros(result.shape))
+        } catch (error) {
+          assert.match(untyped(error).code, /^(SHAPE|VALUE)$/, `${name} of [${rows}, ${cols}]: ${error}`)
+        }
+      })
+    }
+  }
+})
+
 test('each function that is a method, too, names itself and its tensor', () => {
   const both = Object.keys(gpt).filter((name) => name in gpt.Tensor.prototype && name !== 'dispose')
   assert.ok(both.length > 50)
