@@ -1,9 +1,10 @@
 // Undo, redo and the address keep the page's state, after any sequence of acts.
 
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { ALL } from '../../build/demo/sections/story/slice.js'
 
 const url = new URL('../../build/demo/page.svelte.js', import.meta.url)
 /** The page's state without Svelte: here its runes only tell Svelte when to draw, and nothing is drawn. */
@@ -62,4 +63,16 @@ test('undo and redo go from gesture to gesture and change no step; the address b
     }),
     { numRuns: 500, includeErrorInReport: true },
   )
+})
+
+test('each address that a control writes, by what behaves/ has of it, opens without a complaint, and is the page’s again', () => {
+  const folder = new URL('behaves/', import.meta.url)
+  const texts = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'utf8'))
+  const written = texts.flatMap((text) => [...text.matchAll(/address \?(?:embed=[\w-]+&?)?([^#;\s]*)/g)])
+  const queries = new Set([...written.map(([, query]) => query), ...ALL.map((norm) => `story.off=${norm}`)])
+  assert.ok(queries.size > 50, String(queries.size))
+  for (const query of queries) {
+    const page = new Page(new URLSearchParams(query))
+    assert.deepEqual([page.query, page.problem], [query && `?${query}`, ''])
+  }
 })

@@ -240,6 +240,15 @@ for (const { part, file, id } of [
     await context.close()
   })
 
+test('without its kernels the page says why it could not start', async (t) => {
+  const server = await serveWithout(t, site.url, /page-.+\.wasm$/)
+  const context = await site.newProfile()
+  const page = await withoutServiceWorker(context)
+  await page.goto(server.url)
+  await get(page, '::-p-text(The page could not start:)')
+  await context.close()
+})
+
 const MODEL = /model-.+\.safetensors/
 const WORKER = /\.worker-.+\.js/
 /**
