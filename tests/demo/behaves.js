@@ -6,7 +6,7 @@
 import { assertRecorded, recordedAs } from './looks.js'
 
 /** What is operated. */
-const CONTROLS = `:is(button, input, select, summary, a[href^="#"], [role="slider"], td):not(:disabled, [type="file"])`
+const CONTROLS = `:is(button, input, select, summary, a[href^="#"], [role="slider"], [role="switch"], td.cell, .surface, .way svg):not(:disabled, [type="file"])`
 
 /** What is neither operated nor written: it depends on the training, or on the machine. */
 const LIVE = '.curve, .curve *, footer *, #end .note p'
@@ -209,7 +209,10 @@ async function operate(CONTROLS, LIVE, MOST) {
   function point(one, type, by = 0) {
     const box = (one.querySelector('.dot, circle') ?? one).getBoundingClientRect()
     const [clientX, clientY] = [box.left + box.width / 2, box.top + box.height / 2]
-    const target = one.matches('svg *') ? document.elementFromPoint(clientX, clientY) : one
+    const target =
+      one.matches('svg *') || (one.matches('svg') && type === 'move')
+        ? document.elementFromPoint(clientX, clientY)
+        : one
     const options = { bubbles: !/enter|leave/.test(type), cancelable: true, clientX: clientX + by, clientY }
     target?.dispatchEvent(new PointerEvent(`pointer${type}`, options))
   }
@@ -237,7 +240,8 @@ async function operate(CONTROLS, LIVE, MOST) {
       /** @type {Way} */ ([`type ${text}, ${key}`, () => (one.focus(), set(one, text, 'input'), press(key))])
     const drags = [pointer('drag', 'down move up'), pointer('drag, canceled', 'down move cancel')]
     const hover = [pointer('hover', 'enter move'), pointer('leave', 'leave')]
-    if (one.matches('td')) return hover
+    if (one.matches('td')) return [...hover, ...keys('ArrowRight ArrowDown ArrowLeft ArrowUp')]
+    if (one.matches('.surface, .way svg')) return hover
     if (one.matches('[type="range"]'))
       return [one.min, one.max, (Number(one.min) + Number(one.max)) / 2].map((value) => [
         `set to ${value}`,
@@ -259,12 +263,20 @@ async function operate(CONTROLS, LIVE, MOST) {
         ),
       )
     if (one.matches('[role="slider"]')) return [...hover, ...keys('PageUp')]
-    if (one.matches('input')) return [type('A text', 'Escape')]
+    const submit = (/** @type {string} */ text) =>
+      /** @type {Way} */ ([`submit ${text}`, () => (set(one, text, 'input'), one.form.requestSubmit())])
+    if (one.matches('form input'))
+      return [...['1 2', '1 2 3 4 5 x', '6 5 4 3 2 1'].map(submit), type('1', 'Escape')]
+    if (one.matches('input')) return [type('1')]
     if (one.matches('[tabindex="-1"]:not(svg *)')) return [pointer('press', 'down')]
     const click = () => one.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true }))
     const slides = 'ArrowRight ArrowLeft ArrowDown ArrowDown ArrowUp Escape'
     const further = one.matches('svg *') ? 'ArrowRight ArrowDown Home End' : slides
-    return [['click', click], ...(one.matches('svg *') || labelOf(one) === 'Present' ? keys(further) : [])]
+    const isToggle = one.matches(':is([aria-pressed], [aria-expanded], summary):not(.guess *)')
+    const clicks = (isToggle ? ['click', 'click again'] : ['click']).map(
+      (name) => /** @type {Way} */ ([name, click]),
+    )
+    return [...clicks, ...(one.matches('svg *') || labelOf(one) === 'Present' ? keys(further) : [])]
   }
 
   await write('at first', () => {})
@@ -290,15 +302,18 @@ async function operate(CONTROLS, LIVE, MOST) {
     if (!one) return lines.join('\n')
     const kind = nameOf(one) + (one.closest('svg, table')?.getAttribute('class') ?? '')
     const count = counts.get(kind) ?? 0
-    if (count === (one.matches('td') ? 1 : MOST)) continue
+    if (count === (one.matches('td, .surface') ? 1 : MOST)) continue
     counts.set(kind, count + 1)
     lines.push(`# ${nameOf(one)}${isNamed(one) ? '' : ` “${labelOf(one)}”`}`)
-    if (!one.matches('td')) await write('focus', () => one.focus())
+    if (!one.matches('.surface, .way svg')) await write('focus', () => one.focus())
     for (const [name, act] of waysOf(one, isNew(nameOf(one).replace(/“.*/, '')))) {
       const before = now
       const { search } = location
       await write(name, act)
       if (search !== location.search) await write('undo', () => press('Control+z'), before)
+      // What is no step to undo, such as the next step of a calculation, goes on.
+      for (let i = 2; name === 'click' && search !== location.search && i < 6; i++)
+        await write(`click ${i}`, act)
     }
   }
 }
