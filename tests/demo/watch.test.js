@@ -35,8 +35,8 @@ runner.describe('demo --watch', () => {
 
   test('the browser fetches a source of the page, or a notebook, once it was edited', async () => {
     for (const [address, ready, source] of [
-      ['', '.section', 'demo/src/numbers.ts'],
-      ['notebook/', '.same', 'notebook/notebook.mjs'],
+      ['?embed=worked-example', '.section', 'demo/src/numbers.ts'],
+      ['notebook/', '.cell', 'notebook/notebook.mjs'],
     ]) {
       const page = await newPage(await share())
       await page.goto(url + address)

@@ -4,7 +4,7 @@ import { defineConfig } from 'vite'
 import { fonts } from './fonts.js'
 import { formulas } from './formulas.js'
 import { offline } from './offline.js'
-import { policy } from './policy.js'
+import { headers, policy, POLICY } from './policy.js'
 import { recordings } from './recordings.js'
 import { still } from './still.js'
 
@@ -14,37 +14,13 @@ const fromRoot = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.ur
 /** Built files that are not kept at once: models, kernels as text, pictures for other sites, the page without JavaScript. */
 const LATER = /\.safetensors$|\/(simd|relaxed)[^/]*\.js$|^(og|apple-touch-icon)\.png$|^text\.html$/
 
-/**
- * What the page promises: no inline script or style, and nothing from or to anywhere else. An image may be in
- * its own address: so a figure becomes a PNG.
- */
-const POLICY = "default-src 'self'; img-src 'self' data:; script-src 'self' 'wasm-unsafe-eval'"
-
-const headers = {
-  // Isolated, as threads require; and a page that is isolated itself may embed this one.
-  'Cross-Origin-Opener-Policy': 'same-origin',
-  'Cross-Origin-Embedder-Policy': 'require-corp',
-  'Cross-Origin-Resource-Policy': 'cross-origin',
-}
-
-/** The server also sends it. The notebook has a policy of its own: see web/notebook/vite.config.js. */
-const sent = {
-  name: 'sent',
-  configurePreviewServer({ middlewares }) {
-    middlewares.use(({ url }, response, next) => {
-      if (!url.startsWith('/notebook')) response.setHeader('Content-Security-Policy', POLICY)
-      next()
-    })
-  },
-}
-
 const built = new Date().toLocaleDateString('en-US', { dateStyle: 'long', timeZone: 'UTC' })
 
 const quiet = { checks: { pluginTimings: false } } // the subsets of the fonts take seconds
 
 export default defineConfig({
   base: './', // served from any sub-path
-  plugins: [svelte(), formulas, fonts, recordings, still, policy(POLICY), sent, offline(LATER, ['icon.svg'])],
+  plugins: [svelte(), formulas, fonts, recordings, still, policy(POLICY), offline(LATER, ['icon.svg'])],
   resolve: {
     // The demo imports the package by its public names.
     alias: [
@@ -89,5 +65,4 @@ export default defineConfig({
   },
   // The server of the development writes styles into the page, which the policy forbids, and reads dist/.
   server: { headers, fs: { allow: [fromRoot('')] } },
-  preview: { port: 4173, headers },
 })
