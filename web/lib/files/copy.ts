@@ -168,10 +168,7 @@ export function copyDict(
   try {
     for (const match of fitting) int8?.checkValues(match, read)
     checkAllTied(fitting, floatsOf)
-    for (const info of values.keys()) {
-      const [rows, cols] = rowsAndCols(info.shape)
-      if (rows * cols > 0) copier.writerOf(info)?.write(read(info), 0, rows)
-    }
+    for (const info of values.keys()) copier.writerOf(info)?.write(read(info), 0, rowsAndCols(info.shape)[0])
   } finally {
     copier.end()
   }

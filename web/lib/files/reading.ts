@@ -75,7 +75,6 @@ export function* readRows(
   { alignment, write }: RowWriter,
 ): Reading<void> {
   const [count, cols] = rowsAndCols(shape)
-  if (cols === 0) return
   const most = rowsAtOnce(cols, alignment)
   for (let first = 0; first < count; first += most) {
     const rows = Math.min(most, count - first)
