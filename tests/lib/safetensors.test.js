@@ -123,33 +123,12 @@ test('a saved file reads back the same: NaN’s bits, empty files and unusual na
   assert.deepEqual(Object.keys(odd), ['__proto__'])
 })
 
-test('a tensor with two names is written once, under the first', () => {
-  const [first, second] = [new gpt.Linear(2, 2), new gpt.Linear(2, 2)]
-  second.weight = first.weight
-  const layer = new gpt.Sequential(first, second)
-  assert.deepEqual(Object.keys(gpt.loadSafetensors(gpt.saveSafetensors(layer, { names: 'ours' }))).sort(), [
-    '0.bias',
-    '0.weight',
-    '1.bias',
-  ])
-})
-
-test('a header may have a string of 10 MB', () => {
-  const long = JSON.stringify({ __metadata__: { note: 'ä"\\'.repeat(2_500_000) } })
-  assert.deepEqual(gpt.loadSafetensors(json(long)), {})
-})
-
-test('a header may have escapes, white space and fields of other programs', () => {
-  const odd = json(
-    '{ "\\u0061\\\\" :\t{"note": [1, true, [null], {}], "a\\"}": "", "x": -1.5e3, "dtype":"F32","shape":[ ] ,"data_offsets":[0,4]}\n}  ',
-    4,
-  )
-  assert.deepEqual(Object.keys(gpt.loadSafetensors(odd)), ['a\\'])
-})
-
-test('metadata may be null, as for Python’s safetensors', () => {
-  const tensors = gpt.loadSafetensors(json({ __metadata__: null, a: entry(0, 4) }, 4))
-  assert.deepEqual(Object.keys(tensors), ['a'])
+test('a header may have 10 MB, escapes, white space, fields of other programs, and metadata that is null', () => {
+  const odd =
+    '{ "\\u0061\\\\" :\t{"note": [1, true, [null], {}], "a\\"}": "", "x": -1.5e3, "dtype":"F32","shape":[ ] ,"data_offsets":[0,4]}\n}  '
+  assert.deepEqual(Object.keys(gpt.loadSafetensors(json(odd, 4))), ['a\\'])
+  for (const __metadata__ of [null, { note: 'ä"\\'.repeat(2_500_000) }])
+    assert.deepEqual(Object.keys(gpt.loadSafetensors(json({ __metadata__, a: entry(0, 4) }, 4))), ['a'])
 })
 
 test('a header may name the tensors in any order, those without elements too', () => {
