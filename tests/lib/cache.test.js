@@ -220,7 +220,6 @@ test('a scope frees a cache, unless it returns it', () => {
   gpt.scope(() => void caches.push(model.newCache()))
   assert.ok(caches[0].disposed)
   assert.equal(usedMemory(gpt), before)
-  assertRefuses(() => model.forward([1], { cache: caches[0] }), 'DISPOSED', /cache should be live/)
   const { inside } = gpt.scope(() => ({ inside: model.newCache() }))
   gpt.scope(() => model.forward([1], { cache: inside }).data)
   assert.equal(inside.length, 1)
