@@ -15,7 +15,7 @@ import * as gpt from 'gpt-layers'
 import { decode, encode } from 'gpt-tokenizer/encoding/r50k_base'
 import { build, createServer, preview } from 'vite'
 import { blocksOf } from './blocks.js'
-import { launch, newPage, test as browserTest } from './demo/browser.js'
+import { closeBrowsers, newPage, share, test as browserTest } from './demo/browser.js'
 import { golden, shake, unpack } from './lib/support.js'
 import { entriesOf, fileOf } from './lib/tensorfile.js'
 
@@ -30,6 +30,7 @@ before(() => {
   folder = mkdtempSync(join(tmpdir(), 'gpt-layers-examples-'))
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
+after(closeBrowsers)
 
 /**
  * Runs an example in an empty folder.
@@ -250,9 +251,8 @@ for (const [how, start] of Object.entries(servers)) {
   browserTest(`a worker writes word by word into a page, until Stop (Vite, ${how})`, async (t) => {
     const server = await start({ root: join(root, 'web/examples/worker'), logLevel: 'error' })
     t.after(() => server.close())
-    const browser = await launch()
-    t.after(() => browser.close())
-    const page = await newPage(browser)
+    const page = await newPage(await share())
+    t.after(() => page.close())
     /** @type {string[]} */
     const complaints = []
     page.on('console', (message) => {
@@ -307,9 +307,8 @@ browserTest(
     })
     await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(null)))
     t.after(() => server.close())
-    const browser = await launch()
-    t.after(() => browser.close())
-    const page = await newPage(browser)
+    const page = await newPage(await share())
+    t.after(() => page.close())
     const address = server.address()
     await page.goto(`http://127.0.0.1:${typeof address === 'object' && address?.port}/`)
     await page.waitForFunction(() =>
