@@ -157,7 +157,6 @@ export class Pool {
   dispose(): void {
     this.threads = 1
     for (const worker of this.#workers) worker.end()
-    this.#workers = []
   }
 
   /** @param reason why the workers are ended although nobody has called `dispose` */
