@@ -81,25 +81,12 @@ const app = await Application.bootstrap({
   // Helpers inside other types.
   intentionallyNotExported: ['Float16', 'NestedList', 'Returned'],
   visibilityFilters: {},
-  // Source links would need a clone with a remote. They are deleted below, so the template is never seen.
-  disableGit: true,
-  sourceLinkTemplate: '{path}',
+  disableSources: true, // the lines of the generated .d.ts files are of no use to a reader
   logLevel: 'Warn',
 })
 app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
   categorize(project)
 })
-const LAST = -1e6 // the priority of a listener that runs after TypeDoc's own
-app.converter.on(
-  Converter.EVENT_RESOLVE_END,
-  ({ project }) => {
-    for (const reflection of Object.values(project.reflections)) {
-      const declaration = /** @type {DeclarationReflection} */ (reflection)
-      delete declaration.sources // the lines of the generated .d.ts files are of no use to a reader
-    }
-  },
-  LAST,
-)
 // The page's Content-Security-Policy forbids inline scripts and styles. TypeDoc's inline script moves to a
 // file.
 const inline = /<script>([\s\S]*?)<\/script>/
