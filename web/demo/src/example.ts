@@ -23,7 +23,7 @@ export function cellNames(table: TableName): string[] {
   return names
 }
 
-export const TABLES = Object.keys(SHAPES) as TableName[]
+const TABLES = Object.keys(SHAPES) as TableName[]
 /** The names of all cells. */
 export const CELLS: ReadonlySet<string> = new Set(TABLES.flatMap(cellNames))
 

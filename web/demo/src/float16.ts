@@ -3,7 +3,7 @@
 const OVERFLOW = 65520 // from here on the nearest float16 is ∞; the largest is 65,504
 const MAGIC = 1.5 * 2 ** 52 // added and subtracted, it rounds a float64 to an integer, also to the even one
 
-export type Round = (value: number) => number
+type Round = (value: number) => number
 
 /**
  * Rounds what float64 has computed of float16 values. That rounds only once: sums, differences and products of

@@ -27,12 +27,11 @@ export const whenNear = (act: () => void) => (element: Element) => {
 const LEAST = 0.1 // the part of an element that is seen, from which on it counts
 
 /**
- * Tells whether an element is on the screen, of a tab that is seen.
+ * Tells whether an element is on the screen, of a tab that is seen: at first, and whenever that changes.
  *
- * @param change is called with the first answer, and again with each new one
- * @returns ends it
+ *   <div class="figure" {@attach whenSeen((seen) => (visible = seen))}>
  */
-export function whenSeen(element: Element, change: (seen: boolean) => void): () => void {
+export const whenSeen = (change: (seen: boolean) => void) => (element: Element) => {
   let onScreen = false
   const tell = () => change(onScreen && !document.hidden)
   const observer = new IntersectionObserver(

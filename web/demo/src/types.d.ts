@@ -1,5 +1,3 @@
-/// <reference types="vite/client" />
-
 /** The day on which the page was built; see vite.config.js. */
 declare const BUILT: string
 

@@ -47,7 +47,7 @@ function isSideways(from: Place, to: Place): boolean {
 type InFigure = PointerEvent & { currentTarget: SVGElement }
 
 /** What a figure does with its dots. */
-export interface Dragged<Dot> {
+interface Dragged<Dot> {
   /** The dot under the pointer, with its middle and its number; null where there is none to drag. */
   find: (place: Place) => { dot: Dot; x: number; value: number } | null
   /** The pointer has it. */

@@ -136,8 +136,7 @@ export function layout(rows: readonly DotRow[], { x: shared, left, right, width,
     // Large text needs more, where there is room.
     const apart = Math.max(least, Math.min(longest * LARGE_LETTER, (right - left) / row.values.length))
     const fits = Boolean(row.numbers) && row.values.length * least <= right - left + least
-    const foot = y + size.below + (fits ? size.numbers : 0)
-    end = foot + (row.domain ? AXIS : 0)
+    end = y + size.below + (fits ? size.numbers : 0) + (row.domain ? AXIS : 0)
     const xs = row.values.map((value) => (Number.isNaN(value) ? NaN : x(value)))
     return {
       row,
@@ -154,8 +153,6 @@ export function layout(rows: readonly DotRow[], { x: shared, left, right, width,
       ys: size.radius ? stack(xs, size.radius, size.above - FINGER) : [],
       /** The middles of the written numbers; empty if they have no room. */
       labels: fits ? spread(xs, apart, [left + 4, right - 4]) : [],
-      /** Where the row's own axis begins. */
-      foot,
       end,
     }
   })

@@ -255,9 +255,7 @@ export class Engine {
     const next = run.step?.next ?? null
     if (next === null) return
     const at = run.at + 1
-    if (run.ids[at] !== next) {
-      run.ids = [...run.ids.slice(0, at), next]
-    }
+    if (run.ids[at] !== next) run.ids = [...run.ids.slice(0, at), next]
     this.#go(run, at)
   }
 
@@ -284,11 +282,7 @@ export class Engine {
     if (next === null) run.ended = 'overflow'
     else if (prompted === undefined && next === this.#tokenizer.stop) run.ended = 'end'
     else run.ended = at + 1 < this.#model.contextLength ? null : 'full'
-    run.step = {
-      at,
-      next: run.ended ? null : next,
-      ...this.#look(),
-    }
+    run.step = { at, next: run.ended ? null : next, ...this.#look() }
   }
 
   /** The rows and stats of the last forward. */

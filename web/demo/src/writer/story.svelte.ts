@@ -56,14 +56,6 @@ export class Story {
       without: this.on || !without ? null : { ...without, at },
     }
   })
-  /** How many words were written. */
-  words = $derived.by(() => Math.max(0, this.report.with.at - this.report.promptLength + 1))
-  /** Where the texts are, for a link that leads to the same texts. */
-  place = $derived.by(() =>
-    this.live
-      ? { seed: this.report.seed, from: this.report.with.ended ? 0 : this.words }
-      : { seed: this.#state.seed, from: this.#state.from },
-  )
 
   constructor(page: Page) {
     this.page = page
@@ -123,7 +115,9 @@ export class Story {
 
   /** Changes which norms are on. Both texts part at the word that is being written. */
   turn(changes: Partial<Settings>) {
-    this.page.edit('story', { ...this.place, ...changes })
+    const { seed, promptLength, with: run } = this.report
+    const from = run.ended ? 0 : Math.max(0, run.at - promptLength + 1)
+    this.page.edit('story', { ...(this.live ? { seed, from } : {}), ...changes })
     if (!prefersReducedMotion.current) this.writer.play(true)
   }
 }

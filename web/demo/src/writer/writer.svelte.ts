@@ -33,23 +33,26 @@ export class Writer {
   /**
    * Writes while an element is on the screen; the GPT is fetched once one has been seen.
    *
-   * @param change is called with true when the element comes to the screen, and with false when it leaves
-   * @returns ends it
+   *   <div class="figure" {@attach writer.watch((seen) => (visible = seen))}>
+   *
+   * @param change as in whenSeen
    */
-  watch(element: Element, change: (seen: boolean) => void = () => {}): () => void {
-    const unwatch = whenSeen(element, (seen) => {
-      change(seen)
-      if (seen) this.#seen.add(element)
-      else this.#seen.delete(element)
-      if (seen && !this.#asked) void inTurn(() => this.load())
-      this.#move()
-    })
-    return () => {
-      unwatch()
-      this.#seen.delete(element)
-      this.#move()
+  watch =
+    (change: (seen: boolean) => void = () => {}) =>
+    (element: Element) => {
+      const unwatch = whenSeen((seen) => {
+        change(seen)
+        if (seen) this.#seen.add(element)
+        else this.#seen.delete(element)
+        if (seen && !this.#asked) void inTurn(() => this.load())
+        this.#move()
+      })(element)
+      return () => {
+        unwatch()
+        this.#seen.delete(element)
+        this.#move()
+      }
     }
-  }
 
   /** Fetches the GPT and writes. Where that fails, `problem` says why. */
   async load() {

@@ -16,7 +16,7 @@ export interface Pair<T> {
 
 export const STEPS = 150
 export const ALPHABET = 'abcdef'
-export const LETTERS = 6 // of a row to sort
+const LETTERS = 6 // of a row to sort
 /** The row that both networks sort for the reader. */
 export const QUESTION = 'ebfabc'
 

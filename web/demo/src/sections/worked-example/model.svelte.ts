@@ -15,7 +15,7 @@ import type { Settings } from './slice.ts'
 import { STEPS } from './steps.ts'
 import { LOOKS, PRESETS, torchSays, why } from './words.ts'
 
-export const ID = 'worked-example'
+const ID = 'worked-example'
 
 const STEP_TIME = 900 // milliseconds of the slide, and of the stretch
 const SYMBOLS: Record<string, string> = { gamma: 'γ', beta: 'β' }
@@ -103,12 +103,9 @@ export class WorkedExample {
 
   // The presets' rows. Computed once, because PyTorch's first row takes draws of the generator.
   #presets = $derived.by(() => {
-    const [row] = exampleOutputs()
-    return Object.entries(PRESETS).map(([name, change]) => ({
-      name: name as keyof typeof PRESETS,
-      base: row,
-      row: row.map(change).map(Math.fround),
-    }))
+    const [base] = exampleOutputs()
+    const names = Object.keys(PRESETS) as (keyof typeof PRESETS)[]
+    return names.map((name) => ({ name, base, row: base.map(PRESETS[name]).map(Math.fround) }))
   })
   presets = $derived(
     this.#presets.map(({ name, row }) => ({
