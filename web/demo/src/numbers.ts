@@ -19,22 +19,21 @@ export function rounded(value: number, digits: number) {
 export function cellText(value: number, digits = 4): string {
   if (Number.isNaN(value)) return '—'
   if (!Number.isFinite(value)) return value < 0 ? '−∞' : '∞'
-  const text = rounded(value, digits)
-  return text.includes('e') ? power(text) : text.replace('-', '−')
+  return typeset(rounded(value, digits))
 }
 
 /** As `cellText`, on a phone: with two decimals, or as many as fit. */
 export function shortText(value: number): string {
   const size = Math.abs(value)
-  if (size >= 1e3 && size < 1e5) return String(Math.round(value)).replace('-', '−')
+  if (size >= 1e3 && size < 1e5) return typeset(String(Math.round(value)))
   return cellText(value, size < 100 ? 2 : 1)
 }
 
-/** @param text such as 1.5e+30 @returns 1.5·10³⁰ */
-export function power(text: string): string {
+/** @param text of a number as JavaScript writes it, such as -1.5e+30 @returns −1.5·10³⁰ */
+export function typeset(text: string): string {
   const [mantissa, exponent] = text.replace('+', '').split('e')
-  const superscripts = exponent.replace(/\d/g, (digit) => SUPERSCRIPTS[Number(digit)]).replace('-', '⁻')
-  return `${mantissa.replace('-', '−')}·10${superscripts}`
+  const superscripts = exponent?.replace(/\d/g, (digit) => SUPERSCRIPTS[Number(digit)]).replace('-', '⁻')
+  return mantissa.replace('-', '−') + (superscripts ? `·10${superscripts}` : '')
 }
 
 /** @returns the shortest decimal that rounds to the same float32 as the value */
@@ -48,11 +47,8 @@ export function shortest(value: number): string {
 }
 
 /** The same as the page writes it; what is no finite number, as in a cell. */
-export function exact(value: number): string {
-  if (!Number.isFinite(value)) return cellText(value)
-  const text = shortest(value)
-  return text.includes('e') ? power(text) : text.replace('-', '−')
-}
+export const exact = (value: number): string =>
+  Number.isFinite(value) ? typeset(shortest(value)) : cellText(value)
 
 /**
  * @param text as typed

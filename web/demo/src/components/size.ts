@@ -1,3 +1,8 @@
+import { MediaQuery } from 'svelte/reactivity'
+
+/** Whether the window is wide enough for a text beside its figure; also while the page is built. */
+export const wide = new MediaQuery('min-width: 60.01rem', true)
+
 /**
  * Tells when an element has its size, and each new one:
  *

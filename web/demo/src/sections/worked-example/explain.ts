@@ -2,7 +2,7 @@
 
 import { calculation, term } from '../../calculation.ts'
 import { INPUTS, OUTPUTS } from '../../example.ts'
-import { cellText, exact, power, subscript } from '../../numbers.ts'
+import { cellText, exact, subscript, typeset } from '../../numbers.ts'
 import type { WorkedExample } from './model.svelte.ts'
 
 /** A cell of the figure. */
@@ -50,7 +50,7 @@ function equation(
   if (equals === '≈') return `${left}; the page computes ${result}`
   // Four decimals do not tell it from 0.
   const tiny = value !== 0 && Math.abs(value) < 5e-5
-  return `${left} = ${result}${tiny ? `, in float32 ${power(value.toExponential(4))}` : ''}`
+  return `${left} = ${result}${tiny ? `, in float32 ${typeset(value.toExponential(4))}` : ''}`
 }
 
 /** @returns null for a number that is not computed */
