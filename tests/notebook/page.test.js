@@ -23,6 +23,7 @@ import {
   press as pressKeys,
   resize,
   serve,
+  serveWithout,
   share,
   skipped,
   test,
@@ -111,6 +112,13 @@ test('what is typed, named and drawn in the notebook looks as it was recorded', 
   await hover(page, '.cm-line', ({ left, top, height }) => ({ x: left + 70, y: top + height / 2 }))
   await get(page, '.cm-tooltip-hover')
   await assertLooks(page, 'notebook-name', '.cm-tooltip-hover')
+})
+
+test('until the editor is there, the code looks as it was recorded', async (t) => {
+  const server = await serveWithout(t, site.url, /editor-.+\.js$/)
+  const { page } = await open(site.browser, `${server.url}notebook/#attention`, { ...LAPTOP, ...READY })
+  pages.push(page)
+  await assertLooks(page, 'notebook-still', '#cell-2 .code')
 })
 
 test('the notebook looks as it was recorded, on a laptop and on a phone', async () => {
