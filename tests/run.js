@@ -42,7 +42,7 @@ const LONGEST = [
   'tests/run.test.js',
   'tests/notebook/notebooks.test.js',
   'tests/lib/builds.test.js',
-  ...['sharing', 'opening', 'page', 'worked-example', 'deep-links', 'story'].map(
+  ...['behaves', 'sharing', 'opening', 'page', 'worked-example', 'deep-links', 'story'].map(
     (name) => `tests/demo/${name}.test.js`,
   ),
 ]

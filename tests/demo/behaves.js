@@ -11,8 +11,11 @@ const CONTROLS = `:is(button, input, select, summary, a[href^="#"], [role="slide
 /** What is neither operated nor written: it depends on the training, or on the machine. */
 const LIVE = '.curve, .curve *, footer *, #end .note p'
 
+/** What stays as it is clicked. */
+const TOGGLE = ':is([aria-pressed], [aria-expanded], summary):not(.guess *)'
+
 /** How many controls of a kind are operated, such as the dots of a figure: the first in every way, the others in one. */
-const MOST = 3
+const MOST = 2
 
 /**
  * Runs before the page's scripts. Timers of up to a second are due at once, and longer ones never. What would leave
@@ -74,8 +77,8 @@ export function holdStill() {
   })
 }
 
-/** Runs in the page. Operates every control, and writes what changes. @param {string} CONTROLS @param {string} LIVE @param {number} MOST */
-async function operate(CONTROLS, LIVE, MOST) {
+/** Runs in the page. Operates every control, and writes what changes. @param {string} CONTROLS @param {string} TOGGLE @param {string} LIVE @param {number} MOST */
+async function operate(CONTROLS, TOGGLE, LIVE, MOST) {
   const root = document.documentElement
   const tidy = (/** @type {string | null} */ text) => (text ?? '').replace(/\s+/g, ' ').trim()
   const round = (/** @type {string} */ text) =>
@@ -207,7 +210,7 @@ async function operate(CONTROLS, LIVE, MOST) {
 
   /** @param {Element} one @param {string} type @param {number} [by] */
   function point(one, type, by = 0) {
-    const box = (one.querySelector('.dot, circle') ?? one).getBoundingClientRect()
+    const box = (one.querySelector(':scope > .dot') ?? one).getBoundingClientRect()
     const [clientX, clientY] = [box.left + box.width / 2, box.top + box.height / 2]
     const target =
       one.matches('svg *') || (one.matches('svg') && type === 'move')
@@ -262,7 +265,9 @@ async function operate(CONTROLS, LIVE, MOST) {
           'ArrowRight ArrowLeft Shift+ArrowRight Alt+ArrowLeft PageUp PageDown Home End ArrowUp ArrowDown',
         ),
       )
-    if (one.matches('[role="slider"]')) return [...hover, ...keys('PageUp')]
+    /** @type {Way} */
+    const other = ['it and the next', () => (one.focus(), ['PageUp', 'ArrowDown', 'PageUp'].forEach(press))]
+    if (one.matches('[role="slider"]')) return [...hover, ...keys('PageUp'), other]
     const submit = (/** @type {string} */ text) =>
       /** @type {Way} */ ([`submit ${text}`, () => (set(one, text, 'input'), one.form.requestSubmit())])
     if (one.matches('form input'))
@@ -270,13 +275,14 @@ async function operate(CONTROLS, LIVE, MOST) {
     if (one.matches('input')) return [type('1')]
     if (one.matches('[tabindex="-1"]:not(svg *)')) return [pointer('press', 'down')]
     const click = () => one.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true }))
-    const slides = 'ArrowRight ArrowLeft ArrowDown ArrowDown ArrowUp Escape'
-    const further = one.matches('svg *') ? 'ArrowRight ArrowDown Home End' : slides
-    const isToggle = one.matches(':is([aria-pressed], [aria-expanded], summary):not(.guess *)')
-    const clicks = (isToggle ? ['click', 'click again'] : ['click']).map(
+    const ways = ['click', ...(one.matches(TOGGLE) ? ['click again'] : [])].map(
       (name) => /** @type {Way} */ ([name, click]),
     )
-    return [...clicks, ...(one.matches('svg *') || labelOf(one) === 'Present' ? keys(further) : [])]
+    if (one.role === 'switch') ways.push(['click twice', () => (click(), click())])
+    if (one.matches('svg *')) ways.push(...keys('ArrowUp ArrowDown Enter'))
+    if (labelOf(one) === 'Present')
+      ways.push(...keys('ArrowRight ArrowLeft ArrowDown PageDown ArrowUp PageUp Escape'))
+    return ways
   }
 
   await write('at first', () => {})
@@ -305,7 +311,7 @@ async function operate(CONTROLS, LIVE, MOST) {
     if (count === (one.matches('td, .surface') ? 1 : MOST)) continue
     counts.set(kind, count + 1)
     lines.push(`# ${nameOf(one)}${isNamed(one) ? '' : ` “${labelOf(one)}”`}`)
-    if (!one.matches('.surface, .way svg')) await write('focus', () => one.focus())
+    if (!one.matches('td, .surface, .way svg')) await write('focus', () => one.focus())
     for (const [name, act] of waysOf(one, isNew(nameOf(one).replace(/“.*/, '')))) {
       const before = now
       const { search } = location
@@ -342,6 +348,6 @@ function compare(recorded, now) {
  * @param {string} [without] a selector: what is neither operated nor written, either
  */
 export async function assertBehaves(page, name, without = 'none') {
-  const now = await page.evaluate(operate, CONTROLS, `${LIVE}, ${without}`, MOST)
+  const now = await page.evaluate(operate, CONTROLS, TOGGLE, `${LIVE}, ${without}`, MOST)
   assertRecorded(`behaves/${name}`, now, compare(recordedAs(`behaves/${name}`), now))
 }
