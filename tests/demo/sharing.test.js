@@ -154,6 +154,15 @@ test('the figure in view can be saved as PNG, with the colors of the page, under
   }, png.toString('base64'))
   assert.ok(count.above > 1000 && count.below > 500, JSON.stringify(count))
   assert.ok(count.dark > 100_000 && count.light + count.outside === 0, JSON.stringify(count))
+  // The picture has the rules as `cssText` writes them. Of a shorthand with a variable, such as `font`, and one of its
+  // parts in the same rule, it writes nothing: the picture had another font.
+  const rules = await page.evaluate(() =>
+    [...document.styleSheets].flatMap(({ cssRules }) => [...cssRules].map(({ cssText }) => cssText)),
+  )
+  assert.deepEqual(
+    rules.filter((rule) => /(?<![\w-])[a-z][\w-]*: ;/.test(rule)),
+    [],
+  )
   await page.evaluate(() => {
     HTMLCanvasElement.prototype.toBlob = (callback) => callback(null)
   })
