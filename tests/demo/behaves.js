@@ -173,7 +173,7 @@ async function operate(CONTROLS, TOGGLE, LIVE, MOST) {
   }
 
   const { work } = /** @type {any} */ (window)
-  let mutations = 0
+  let mutations = 1 // what is there at first may not have been measured yet
   new MutationObserver((all) => (mutations += all.length)).observe(root, {
     ...{ attributes: true, characterData: true, childList: true, subtree: true },
   })
@@ -184,7 +184,7 @@ async function operate(CONTROLS, TOGGLE, LIVE, MOST) {
     const begun = work.messages
     for (let quiet = 0; ;) {
       const later = work.messages > begun || root.scrollHeight > innerHeight
-      if (quiet >= (later ? 6 : mutations ? 3 : 2)) break
+      if (quiet >= (later ? 6 : mutations ? 4 : 2)) break
       const before = work.messages + mutations
       await (quiet < 2 ? task() : frame())
       const isBusy = work.open.size > 0 || document.querySelector('[aria-busy="true"]')
