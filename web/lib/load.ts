@@ -174,7 +174,7 @@ async function prepare(
     threads === 1
       ? 'load was asked for one thread'
       : await import('./threads/threads.ts').catch(
-          (error) => `the code that starts workers could not be imported (${error})`,
+          (error) => `the code that starts workers could not be imported (${messageOf(error)})`,
         )
   const mayShare = typeof chunk !== 'string' && chunk.whyOneThread(worker) === null
   const limits = maxMemory === undefined ? LIMITS : [maxMemory]
