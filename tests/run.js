@@ -30,23 +30,15 @@ const HALVES = ['tests/demo/half-1.js', 'tests/demo/half-2.js']
  * They take longest. They begin first, so that none of them runs alone at the end; and those of the page are
  * dealt first, so that its halves take about as long.
  */
-const LONGEST = [
-  'tests/c/kernels.test.js',
-  ...HALVES,
-  'tests/demo/sections.test.js',
-  'tests/notebook/page.test.js',
-  'tests/fuzz/kernels.test.js',
-  'tests/demo/training.test.js',
-  'tests/lib/threads.test.js',
-  'tests/examples.test.js',
-  'tests/run.test.js',
-  'tests/notebook/notebooks.test.js',
-  'tests/lib/builds.test.js',
-  ...['behaves', 'sharing', 'opening', 'page', 'worked-example', 'deep-links', 'story'].map(
-    (name) => `tests/demo/${name}.test.js`,
-  ),
-]
-const rank = (/** @type {string} */ file) => (LONGEST.includes(file) ? LONGEST.indexOf(file) : LONGEST.length)
+const LONGEST = `c/kernels demo/half-1 demo/half-2 demo/sections notebook/page fuzz/kernels
+  demo/worked-example demo/story demo/training lib/threads examples notebook/notebooks lib/builds run
+  demo/behaves demo/opening demo/still demo/sharing demo/embeds demo/print demo/page demo/end demo/deep-links
+  demo/looks demo/watch`.split(/\s+/)
+/** @param {string} file such as tests/demo/half-1.js or tests/lib/threads.test.js */
+function rank(file) {
+  const name = file.replace(/^tests\/|(\.test)?\.js$/g, '')
+  return LONGEST.includes(name) ? LONGEST.indexOf(name) : LONGEST.length
+}
 const longestFirst = (/** @type {string} */ a, /** @type {string} */ b) => rank(a) - rank(b)
 
 /** @param {string} path of a file or a folder @returns {string[]} its test files */
