@@ -236,6 +236,11 @@ test('with the page’s switch off the row has no norm, and the text babbles; on
   const figure = await text(page, '#half-precision .figure')
   assert.match(figure, /No norm/)
   assert.doesNotMatch(figure, /Normalized|float16, rows/)
+  assert.deepEqual((await steps(page)).slice(1), Array(7).fill('–'), 'nothing is computed from the row')
+  const isSeen = await page.$$eval('#half-precision dd', (all) =>
+    all.map((one) => one.checkVisibility({ visibilityProperty: true })),
+  )
+  assert.deepEqual(isSeen, Array(8).fill(true))
   await waitInPage(page, () => location.search.includes('story.off=all'))
   await click(page, SWITCH)
   await eventually(async () => (await written(page, 'without')) === texts(LOST).without, 'no “and”')
