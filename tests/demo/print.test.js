@@ -55,6 +55,7 @@ test('on paper every section is there, whole and in color, and no control', asyn
         (cell) => getComputedStyle(cell).getPropertyValue('print-color-adjust') !== 'exact',
       ).length,
       page: getComputedStyle(document.documentElement).backgroundColor,
+      acts: document.body.innerText.match(/(Drag a|Point at|Press) .*/g),
     }
   }, PAPER)
   assert.ok(found.sections >= 7 && found.figures >= found.sections, JSON.stringify(found))
@@ -64,6 +65,7 @@ test('on paper every section is there, whole and in color, and no control', asyn
   )
   assert.ok(found.words > 0, 'the texts that the model wrote')
   assert.deepEqual([found.joined, found.pale], [0, 0])
+  assert.equal(found.acts, null, 'what nobody can do on paper')
   assert.equal(found.page, 'rgb(253, 253, 251)')
   assert.deepEqual(complaints, [])
   await page.close()

@@ -54,7 +54,8 @@ test('without JavaScript the text of every section is there, with its answers', 
   await gotoWithoutJavaScript(bare)
   const found = await paragraphs(bare)
   assert.deepEqual(
-    expected.filter((one) => !found.includes(one)),
+    // Without JavaScript nothing can be pressed.
+    expected.filter((one) => !found.includes(one?.replace(' Press a norm.', ''))),
     [],
   )
   assert.ok(expected.length > 30)
