@@ -20,10 +20,12 @@ const MOST = 2
 /**
  * Runs before the page's scripts. Timers of up to a second are due at once, and longer ones never. What would leave
  * the page, such as a copied text, becomes an attribute of the root element. The training's worker gets no message, and
- * no text is written on by the clock. `window.work` has what the page waits for, and counts the messages of workers.
+ * no text is written on by the clock. `window.work` has what the page waits for, counts the messages of workers, and has
+ * the last error that nothing caught.
  */
 export function holdStill() {
-  const work = { open: new Set(), messages: 0 }
+  const work = { open: new Set(), messages: 0, error: '' }
+  addEventListener('error', ({ message }) => (work.error = message))
   const { setTimeout, clearTimeout } = window
   const leave = (/** @type {string} */ name) => async (/** @type {unknown} */ value) =>
     document.documentElement.setAttribute(name, String(value).replaceAll(location.origin, ''))
@@ -187,6 +189,7 @@ async function operate(CONTROLS, TOGGLE, LIVE, MOST) {
       if (quiet >= (later ? 6 : mutations ? 4 : 2)) break
       const before = work.messages + mutations
       await (quiet < 2 ? task() : frame())
+      if (work.error) throw new Error(`the page said: ${work.error}`)
       const isBusy = work.open.size > 0 || document.querySelector('[aria-busy="true"]')
       quiet = isBusy || work.messages + mutations > before ? 0 : quiet + 1
     }
