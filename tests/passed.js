@@ -15,8 +15,8 @@ const PAGE = /^(web\/demo\/(dist\/(?!notebook)|public\/|src\/)|build\/(api|demo)
 const NOTEBOOK = /^web\/(demo\/dist\/)?notebook\//
 
 /**
- * Sections of the page with a test file that opens the section alone: demo/browser.js asserts that it reads no
- * others. Only the slices of the others' states are in what every section reads.
+ * Sections of the page that their own test file opens alone: demo/browser.js asserts that it fetches no other section.
+ * It reads the slice.ts of every section, because the page's first file has them: each declares a part of the state.
  */
 export const ALONE = [
   'batch-norm',

@@ -5,22 +5,22 @@
 
 import { assertRecorded, recordedAs } from './looks.js'
 
-/** What is operated. */
+/** The controls: the elements that are operated. */
 const CONTROLS = `:is(button, input, select, summary, a[href^="#"], [role="slider"], [role="switch"], td.cell, .surface, .way svg):not(:disabled, [type="file"])`
 
-/** What is neither operated nor written: it depends on the training, or on the machine. */
+/** Elements that are neither operated nor written. They depend on the training or on the machine. */
 const LIVE = '.curve, .curve *, footer *, #end .note p'
 
-/** What stays as it is clicked. */
+/** Controls that a second click turns back. */
 const TOGGLE = ':is([aria-pressed], [aria-expanded], summary):not(.guess *)'
 
-/** How many controls of a kind are operated, such as the dots of a figure: the first in every way, the others in one. */
+/** How many controls of one kind are operated, such as the dots of a figure. The first is operated in every way, the second in fewer. */
 const MOST = 2
 
 /**
- * Runs before the page's scripts. Timers of up to a second are due at once, and longer ones never. What would leave
- * the page, such as a copied text, becomes an attribute of the root element. The training's worker gets no message, and
- * no text is written on by the clock. `window.work` has what the page waits for, counts the messages of workers, and has
+ * Runs before the page's scripts. A timer of up to a second ends at once, and a longer one never. A text that is copied
+ * or printed becomes an attribute of the root element. The training's worker gets no message. The GPT writes no word
+ * because time has passed. `window.work` has what the page waits for, the number of messages from and to workers, and
  * the last error that nothing caught.
  */
 export function holdStill() {
@@ -53,7 +53,7 @@ export function holdStill() {
   for (const { prototype } of [Worker, MessagePort]) {
     const post = /** @type {(message: any, transfer: any) => void} */ (prototype.postMessage)
     prototype.postMessage = function (/** @type {any} */ message, /** @type {any} */ transfer) {
-      // Writing on follows the clock.
+      // 'play' tells the GPT to write a word from time to time.
       if (held.has(this) || message.path?.at(-1) === 'play') return
       const isListened = listened.has(this)
       listened.add(this)
@@ -144,7 +144,7 @@ async function operate(CONTROLS, TOGGLE, LIVE, MOST) {
     return shorten(runs.join(' | '), runs.length > 1 ? 72 : 500)
   }
 
-  /** A line for each kind of element, with all that differs. @param {Snapshot} before @param {Snapshot} after */
+  /** Writes a line for each kind of element, with everything that differs. @param {Snapshot} before @param {Snapshot} after */
   function differences(before, after) {
     /** @type {Map<string, number>} */
     const counts = new Map()
@@ -175,10 +175,9 @@ async function operate(CONTROLS, TOGGLE, LIVE, MOST) {
   }
 
   const { work } = /** @type {any} */ (window)
-  let mutations = 1 // what is there at first may not have been measured yet
-  new MutationObserver((all) => (mutations += all.length)).observe(root, {
-    ...{ attributes: true, characterData: true, childList: true, subtree: true },
-  })
+  let mutations = 1 // at first the figures may not have been measured yet
+  const observed = { attributes: true, characterData: true, childList: true, subtree: true }
+  new MutationObserver((all) => (mutations += all.length)).observe(root, observed)
   const task = () => /** @type {any} */ (window).scheduler.postTask(() => {}, { priority: 'background' })
   const frame = () => new Promise((resolve) => requestAnimationFrame(resolve))
   /** Waits until nothing changes any more. A worker's report, and what follows the scrolling, may come some frames later. */
@@ -200,7 +199,7 @@ async function operate(CONTROLS, TOGGLE, LIVE, MOST) {
   let now = new Map()
   /** @type {string[]} */
   const lines = []
-  /** Acts, and writes what is different then. @param {string} name @param {() => void} act */
+  /** Acts, and writes what has changed since `before`. @param {string} name @param {() => void} act */
   async function write(name, act, before = now) {
     act()
     await settle()
@@ -222,7 +221,7 @@ async function operate(CONTROLS, TOGGLE, LIVE, MOST) {
     const options = { bubbles: !/enter|leave/.test(type), cancelable: true, clientX: clientX + by, clientY }
     target?.dispatchEvent(new PointerEvent(`pointer${type}`, options))
   }
-  /** @param {any} one @param {string | number} value @param {string} type */
+  /** Sets a field's value and tells the page. @param {any} one @param {string | number} value @param {string} type of the event */
   function set(one, value, type) {
     one.value = value
     one.dispatchEvent(new Event(type, { bubbles: true }))
@@ -320,14 +319,14 @@ async function operate(CONTROLS, TOGGLE, LIVE, MOST) {
       const { search } = location
       await write(name, act)
       if (search !== location.search) await write('undo', () => press('Control+z'), before)
-      // What is no step to undo, such as the next step of a calculation, goes on.
+      // A click that only shows something else, such as the next step of a calculation, is repeated: undo does not take it back.
       for (let i = 2; name === 'click' && search !== location.search && i < 6; i++)
         await write(`click ${i}`, act)
     }
   }
 }
 
-/** Says where two texts begin to differ: the control, the act, and the lines from there. @param {string} recorded @param {string} now */
+/** Returns the control and the act at which two texts begin to differ, and the next lines of both. @param {string} recorded @param {string} now */
 function compare(recorded, now) {
   const [expected, found] = [recorded, now].map((text) => text.split('\n'))
   const from = found.findIndex((line, i) => line !== expected[i])
@@ -348,7 +347,7 @@ function compare(recorded, now) {
  *
  * @param {Page} page
  * @param {string} name of the file in behaves/
- * @param {string} [without] a selector: what is neither operated nor written, either
+ * @param {string} [without] a selector of more elements that are neither operated nor written
  */
 export async function assertBehaves(page, name, without = 'none') {
   const now = await page.evaluate(operate, CONTROLS, TOGGLE, `${LIVE}, ${without}`, MOST)

@@ -2,14 +2,14 @@
 
 import { openAll, test, useSite } from './browser.js'
 import { assertBehaves, holdStill } from './behaves.js'
+import { LAPTOP } from './looks.js'
 
 const site = useSite()
 
-const LAPTOP = { width: 1280, height: 720, features: { 'prefers-reduced-motion': 'reduce' } }
 /** So tall that all of a section is on the screen. */
 const SCREEN = { ...LAPTOP, height: 3000 }
 
-/** What each section shows once it is complete. */
+/** The sections, and an element that each shows once it is complete. */
 const SECTIONS = {
   opening: '.run.longer',
   'worked-example': '.figure',

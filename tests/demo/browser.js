@@ -42,10 +42,13 @@ export const before = skip ? nothing : runner.before
 /** @type {(run: () => void | Promise<void>) => void} */
 export const after = skip ? nothing : runner.after
 
+/** The file that runs: of tests, or one of the halves. */
+const FILE = relative('', process.argv[1])
+
 /** Milliseconds that a busy machine may take for any single thing. */
 export const PATIENCE = 120_000
 
-/** Milliseconds after which a test hangs, also on a busy machine: it fails by its name, and the others go on. */
+/** Milliseconds after which a test counts as hanging. It fails with its name, and the tests after it run. */
 const HUNG = 900_000
 
 const FLAGS = [
@@ -270,7 +273,7 @@ export async function newPage(profile) {
   const frames = driven.get(context.browser())
   const page = await (frames ? newDrivenPage(context, frames) : context.newPage({ type: 'window' }))
   page.setDefaultTimeout(PATIENCE)
-  // Chromium may forget that it was told to close a page: then it is told again.
+  // Sometimes Chromium does not close a page, and Puppeteer waits forever. A second request closes it.
   const close = page.close.bind(page)
   page.close = async (options) => {
     const again = setInterval(() => void close(options).catch(nothing), 2000)
@@ -346,9 +349,8 @@ export async function open(browser, url, options = {}) {
   page.on('request', (request) => {
     const { origin, pathname, protocol } = new URL(request.url())
     if (!/^(data|blob):/.test(protocol) && origin !== new URL(url).origin) foreign.push(request.url())
-    const file = relative('', process.argv[1])
-    const isRead = !file.startsWith('tests/demo/') || mayRead(file, `web/demo/dist${pathname}`)
-    assert.ok(isRead, `${file} reads ${pathname}: see tests/passed.js`)
+    const isInput = !FILE.startsWith('tests/demo/') || mayRead(FILE, `web/demo/dist${pathname}`)
+    assert.ok(isInput, `${FILE} reads ${pathname}: see tests/passed.js`)
   })
   await setSize(page, width, height)
   const media = Object.entries(features).map(([name, value]) => ({ name, value }))

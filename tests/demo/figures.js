@@ -309,7 +309,7 @@ function compare() {
     same(lead, 'the lead', left, by * Number(/** @type {HTMLInputElement} */ (slider).value) - rest, 0.02)
   }
 
-  // Half precision: each number follows from those before it. Without a norm only the first is there.
+  // Half precision: each number follows from those before it. While the norm is off, only the first number is shown.
   for (const steps of all(page, '#half-precision dl')) {
     const texts = textsOf(all(steps, 'dd'))
     const isOff = /No norm/.test(textsOf(all(page, '#half-precision')).join())
