@@ -322,7 +322,8 @@ async function newDrivenPage(context, frames) {
  */
 
 /**
- * Opens a page, waits for what is on its screen, and records what it should not do.
+ * Opens a page, waits for what is on its screen, and records what it should not do. Fails at the first error
+ * that nothing in the page catches.
  *
  * @param {Browser | BrowserContext} browser
  * @param {string} url
@@ -363,13 +364,17 @@ export async function open(browser, url, options = {}) {
   })
   if (byFrames) await page.evaluateOnNewDocument(goByFrames)
   if (first) await page.evaluateOnNewDocument(first)
-  try {
+  const start = async () => {
     await page.goto(url, { waitUntil: 'load' })
     // The opening in the HTML is still: the page has not started.
     await page.waitForSelector('body:not(:has(main.still))')
     await page.waitForSelector(ready)
     await waitInPage(page, settled)
     if (at) await reach(page, at)
+  }
+  const uncaught = new Promise((_, reject) => page.on('pageerror', reject))
+  try {
+    await Promise.race([start(), uncaught])
   } catch (error) {
     throw new Error(`${url} did not open; the page said: ${complaints.join('; ')}`, { cause: error })
   }
