@@ -1,8 +1,9 @@
 // Writes how a page behaves as text: every control is operated in turn, and what this changes in the document is
 // written down. The files in behaves/ were recorded in this way, and the tests compare the page with them.
 
-/** @import { Page } from 'puppeteer-core' */
+/** @import { Opened } from './browser.js' */
 
+import assert from 'node:assert/strict'
 import { assertRecorded, recordedAs } from './looks.js'
 
 /** The controls: the elements that are operated. */
@@ -343,13 +344,15 @@ function compare(recorded, now) {
 }
 
 /**
- * Asserts that the controls of an open page behave as they did when they were recorded.
+ * Asserts that the controls of an open page behave as they did when they were recorded, without a complaint, and
+ * without a request to another origin.
  *
- * @param {Page} page
+ * @param {Opened} opened
  * @param {string} name of the file in behaves/
  * @param {string} [without] a selector of more elements that are neither operated nor written
  */
-export async function assertBehaves(page, name, without = 'none') {
+export async function assertBehaves({ page, complaints, foreign }, name, without = 'none') {
   const now = await page.evaluate(operate, CONTROLS, TOGGLE, `${LIVE}, ${without}`, MOST)
   assertRecorded(`behaves/${name}`, now, compare(recordedAs(`behaves/${name}`), now))
+  assert.deepEqual([...complaints, ...foreign], [])
 }

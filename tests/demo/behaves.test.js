@@ -22,17 +22,18 @@ const SECTIONS = {
 
 for (const [id, ready] of Object.entries(SECTIONS))
   test(`each control of the section ${id} does what was recorded`, async () => {
-    const { page } = await site.open(`?embed=${id}`, { ...SCREEN, ready, first: holdStill })
-    await assertBehaves(page, id)
-    await page.close()
+    const opened = await site.open(`?embed=${id}`, { ...SCREEN, ready, first: holdStill })
+    await assertBehaves(opened, id)
+    await opened.page.close()
   })
 
 test('each control around the sections does what was recorded', async () => {
-  const { page } = await site.open('', { ...LAPTOP, first: holdStill })
+  const opened = await site.open('', { ...LAPTOP, first: holdStill })
+  const { page } = opened
   await openAll(page)
   await page.waitForSelector('.run.longer')
   await page.waitForSelector('#end')
   await page.$eval('#opening [role="switch"]', (one) => one instanceof HTMLElement && one.click())
-  await assertBehaves(page, 'page', '.section *')
+  await assertBehaves(opened, 'page', '.section *')
   await page.close()
 })
