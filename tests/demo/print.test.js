@@ -66,50 +66,66 @@ test('on paper every section is there, whole and in color, and no control', asyn
   assert.ok(found.words > 0, 'the texts that the model wrote')
   assert.deepEqual([found.joined, found.pale], [0, 0])
   assert.equal(found.acts, null, 'what nobody can do on paper')
-  assert.equal(found.page, 'rgb(253, 253, 251)')
+  assert.equal(found.page, 'rgb(255, 255, 255)')
   assert.deepEqual(complaints, [])
   await page.close()
 })
 
-test('printed by Ctrl+P as soon as it is open, every figure is there, on 8 pages, and no heading is parted from its text', async () => {
-  const { page, complaints } = await site.open('', STILL)
-  await readyToPrint(page)
-  await page.evaluate(() => {
-    window.print = () => document.body.setAttribute('data-printed', document.body.innerText)
-  })
-  await press(page, 'Control', 'p')
-  await waitInPage(page, () => document.body.dataset.printed !== undefined)
-  const printed = await page.$eval('body', (body) => body.dataset.printed ?? '')
-  assert.doesNotMatch(printed, /on its way|are being computed/)
-  assert.match(printed, /after 150 of 150 steps/)
-  await page.evaluate(() => {
-    // A PDF says on which page the target of a link is.
-    const link = (/** @type {string} */ id, /** @type {Element | null} */ to) => {
-      if (!to) throw new Error(`there is no ${id}`)
-      to.id = id
-      const link = Object.assign(document.createElement('a'), { href: `#${id}`, textContent: id })
-      document.querySelector('main')?.append(link)
-    }
-    addEventListener('beforeprint', () => {
-      for (const section of document.querySelectorAll('.section')) {
-        link(`${section.id}-heading`, section.querySelector('.heading'))
-        link(`${section.id}-text`, section.querySelector('.heading ~ * :is(p, svg)'))
-      }
-      link('end-note', document.querySelector('#end .note:last-child p'))
+for (const width of [1280, 360])
+  test(`printed by Ctrl+P as soon as it is open, ${width} pixels wide, every figure is there, as wide as the paper, on no more than 8 pages, none of which is blank, and no heading is parted from its text`, async () => {
+    const { page, complaints } = await site.open('', { ...STILL, width })
+    await readyToPrint(page)
+    await page.evaluate(() => {
+      window.print = () => document.body.setAttribute('data-printed', document.body.innerText)
     })
+    await press(page, 'Control', 'p')
+    await waitInPage(page, () => document.body.dataset.printed !== undefined)
+    const printed = await page.$eval('body', (body) => body.dataset.printed ?? '')
+    assert.doesNotMatch(printed, /on its way|are being computed/)
+    assert.match(printed, /after 150 of 150 steps/)
+    await page.evaluate(() => {
+      // A PDF says on which page the target of a link is.
+      const link = (/** @type {string} */ id, /** @type {Element | null} */ to) => {
+        if (!to) throw new Error(`there is no ${id}`)
+        to.id = id
+        const link = Object.assign(document.createElement('a'), { href: `#${id}`, textContent: id })
+        link.style.cssText = 'position: absolute; top: 0' // it makes the page no longer
+        document.querySelector('main')?.append(link)
+      }
+      addEventListener('beforeprint', () => {
+        for (const section of document.querySelectorAll('.section')) {
+          link(`${section.id}-heading`, section.querySelector('.heading'))
+          link(`${section.id}-text`, section.querySelector('.heading ~ * :is(p, svg)'))
+        }
+        for (const title of document.querySelectorAll('.text h3')) {
+          link(`step-${title.textContent?.at(0)}-heading`, title)
+          link(
+            `step-${title.textContent?.at(0)}-text`,
+            title.parentElement?.querySelector('tr:last-child') ?? null,
+          )
+        }
+        const last = [...document.querySelectorAll('#end .note')].at(-1)
+        link('end-note', last?.querySelector('p') ?? null)
+        const figures = document.querySelectorAll(':is(.hero, .figure) svg')
+        document.body.dataset.widths = [...figures].map((svg) => svg.getAttribute('width')).join()
+      })
+    })
+    const pdf = Buffer.from(await page.pdf({ format: 'A4' })).toString('latin1')
+    const widths = await page.$eval('body', (body) => body.dataset.widths?.split(',') ?? [])
+    assert.ok(widths.length > 6 && widths.every((width) => width === '800' || width === '388'), `${widths}`)
+    const pages = Object.fromEntries(
+      [...pdf.matchAll(/\/(\S+) \[(\d+) 0 R \/XYZ/g)].map(([, name, object]) => [name, object]),
+    )
+    const ids = await page.$$eval('.section', (all) => all.map(({ id }) => id))
+    for (const id of [...ids, ...[1, 2, 3, 4, 5].map((step) => `step-${step}`)]) {
+      assert.ok(pages[`${id}-heading`], id)
+      assert.equal(pages[`${id}-heading`], pages[`${id}-text`], id)
+    }
+    const kids = [...(pdf.match(/\/Kids \[([^\]]*)\]/)?.[1] ?? '').matchAll(/(\d+) 0 R/g)].map(
+      ([, page]) => page,
+    )
+    assert.ok(kids.length >= 4 && kids.length <= 8, `${kids.length} pages`)
+    assert.equal(kids.at(-1), pages['end-note'], 'after the last word comes no blank page')
+    assert.deepEqual(complaints, [])
+    await page.close()
   })
-  const pdf = Buffer.from(await page.pdf({ format: 'A4' })).toString('latin1')
-  const pages = Object.fromEntries(
-    [...pdf.matchAll(/\/(\S+) \[(\d+) 0 R \/XYZ/g)].map(([, name, object]) => [name, object]),
-  )
-  const ids = await page.$$eval('.section', (all) => all.map(({ id }) => id))
-  for (const id of ids) {
-    assert.ok(pages[`${id}-heading`], id)
-    assert.equal(pages[`${id}-heading`], pages[`${id}-text`], id)
-  }
-  assert.ok(pages['end-note'])
-  const count = pdf.match(/\/Type \/Page\b/g)?.length ?? 0
-  assert.ok(count >= 4 && count <= 8, `${count} pages`)
-  assert.deepEqual(complaints, [])
-  await page.close()
-})

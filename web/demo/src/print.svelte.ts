@@ -1,14 +1,12 @@
-// Printing: components show what they hide on the screen. A figure fits the paper, because it has a viewBox.
+// Printing: components show what they hide on the screen, and figures are drawn as wide as the paper: see size.ts.
 
 import { flushSync, tick } from 'svelte'
 import { all } from './near.svelte.ts'
 import type { Page } from './page.svelte.ts'
+import { paper } from './paper.svelte.ts'
 import './print.css'
 
 const PATIENCE = 20_000 // milliseconds
-
-/** Whether the page is being printed: a component reads it, and then shows its answer, or all of its steps. */
-export const paper = $state({ printing: false })
 
 /** Prints once every figure has what it shows. Those that were never near the screen begin now. */
 export async function printPage(page: Page) {

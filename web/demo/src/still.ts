@@ -7,7 +7,7 @@ import { render } from 'svelte/server'
 import Preview from './Preview.svelte'
 import Section from './Section.svelte'
 import { Page } from './page.svelte.ts'
-import { paper } from './print.svelte.ts'
+import { paper } from './paper.svelte.ts'
 import End from './sections/end/End.svelte'
 import { fetched, sections } from './sections/index.ts'
 

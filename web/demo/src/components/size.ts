@@ -1,24 +1,39 @@
+import { untrack } from 'svelte'
 import { MediaQuery } from 'svelte/reactivity'
+import { paper } from '../paper.svelte.ts'
+
+const query = new MediaQuery('min-width: 60.01rem', true)
 
 /** Whether the window is wide enough for a text beside its figure; also while the page is built. */
-export const wide = new MediaQuery('min-width: 60.01rem', true)
+export const wide = {
+  get current() {
+    return !paper.printing && query.current
+  },
+}
+
+/** Pixels of the width of A4 between print.css's margins, in its zoom. */
+const PAPER = 800
 
 /**
- * Tells when an element has its size, and each new one:
+ * Tells the width of an element when it has one, and each new one:
  *
- *   <div {@attach sized((element) => (width = element.clientWidth))}>
+ *   <div {@attach sized((now) => (width = now))}>
+ *
+ * On paper it is the sheet's width, without `margins`: a browser measures nothing between the event `beforeprint`
+ * and printing.
  *
  * In a task of its own. Svelte's `bind:clientWidth` asks at once: then the browser lays out the page in the middle of
  * its mounting, which is the longest task of the load. And what changes the layout while the observer runs is an
  * error in the console: "ResizeObserver loop completed with undelivered notifications".
  */
 export const sized =
-  <E extends Element>(tell: (element: E) => void) =>
-  (element: E) => {
+  (tell: (width: number) => void, onPaper = PAPER) =>
+  (element: Element) => {
+    if (paper.printing) return untrack(() => tell(onPaper))
     let timer: ReturnType<typeof setTimeout> | undefined
     const observer = new ResizeObserver(() => {
       clearTimeout(timer)
-      timer = setTimeout(() => tell(element))
+      timer = setTimeout(() => tell(element.clientWidth))
     })
     observer.observe(element)
     return () => {
