@@ -78,7 +78,14 @@ const slide = () => {
     ),
     shown: sections.map(({ id }) => id).join(),
     sentence: sections[0].querySelector('.slide')?.textContent ?? '',
-    keys: document.querySelector('.keys')?.textContent?.trim() ?? '',
+    keys: [...document.querySelectorAll('.keys')]
+      .map((one) => one.checkVisibility() && one.textContent?.trim())
+      .join(),
+    /** How many pixels are beyond the window: to the right, and below. */
+    beyond: [
+      document.documentElement.scrollWidth - innerWidth,
+      document.documentElement.scrollHeight - innerHeight,
+    ],
     show,
     size,
     /** How much of the window's height it takes, or of the width that a figure needs. */
@@ -101,8 +108,8 @@ test('the presenting mode shows one figure at a time, as large as the window: ke
   const fits = async (/** @type {string} */ id) => {
     const filled = (/** @type {number} */ part) => part > 0.9 && part <= 1.001
     await eventually(async () => {
-      const { shown, tall, wide } = await page.evaluate(slide)
-      return shown === id && tall <= 1 && (filled(tall) || filled(wide))
+      const { shown, tall, wide, beyond } = await page.evaluate(slide)
+      return shown === id && tall <= 1 && (filled(tall) || filled(wide)) && String(beyond) === '0,0'
     }, `the slide of ${id} does not fill the window`)
     await page.evaluate(drawn)
     const { sentence, show, size, gaps, crossed } = await page.evaluate(slide)
@@ -141,7 +148,7 @@ test('the presenting mode shows one figure at a time, as large as the window: ke
   await page.close()
 })
 
-test('left and right step what a slide shows, and nothing that is hidden', async () => {
+test('left and right step what a slide shows, visibly, and nothing that is hidden; the slide still fits the window', async () => {
   const { page } = await site.open('?size=large', {
     ...HALL,
     features: { 'prefers-reduced-motion': 'reduce' },
@@ -159,12 +166,21 @@ test('left and right step what a slide shows, and nothing that is hidden', async
     await eventually(async () => (await state()) !== before, `${ids[at]} stays as it is`)
     const changed = new URLSearchParams(await state())
     for (const [name, value] of new URLSearchParams(before)) assert.equal(changed.get(name), value)
+    const fits = async () => String((await page.evaluate(slide)).beyond) === '0,0'
+    await eventually(fits, `${ids[at]} is larger than the window`)
     if (isTraining) {
       await press(page, 'ArrowRight')
       await eventually(async () => (await state()) === before, 'the slider does not go back')
     }
     await press(page, 'ArrowUp')
   }
+  assert.equal((await page.evaluate(slide)).shown, ids[0])
+  await press(page, 'ArrowLeft') // the switch is off since another slide
+  await eventually(async () => !(await state()).includes('story.off'), 'the switch stays off')
+  const { precision, scale } = Object.fromEntries(
+    [...new URLSearchParams(await state())].map(([name, value]) => [name.split('.').at(-1), value]),
+  )
+  assert.deepEqual([precision, scale], ['float16', '1.99'])
   await page.evaluate(() => document.exitFullscreen()) // as the browser's own key does
   await waitInPage(page, () => document.documentElement.dataset.presenting === undefined)
   assert.equal((await page.evaluate(slide)).size, 'large') // as before
