@@ -2,7 +2,7 @@
 
 import { openAll, test, useSite } from './browser.js'
 import { assertBehaves, holdStill } from './behaves.js'
-import { LAPTOP } from './looks.js'
+import { LAPTOP, PHONE } from './looks.js'
 
 const site = useSite()
 
@@ -24,6 +24,31 @@ for (const [id, ready] of Object.entries(SECTIONS))
   test(`each control of the section ${id} does what was recorded`, async () => {
     const opened = await site.open(`?embed=${id}`, { ...SCREEN, ready, first: holdStill })
     await assertBehaves(opened, id)
+    await opened.page.close()
+  })
+
+/** Parts of sections in another state: their controls do there what they do not do in the first state. */
+const STATES = [
+  {
+    name: 'story-off',
+    what: 'the story on a phone, without any norm',
+    query: '?embed=story&story.off=all',
+    options: { ...SCREEN, width: PHONE.width, ready: SECTIONS.story },
+    without: '.text *, .controls *',
+  },
+  {
+    name: 'variance',
+    what: 'the worked example at the step “variance”',
+    query: '?embed=worked-example&worked-example.step=variance',
+    options: { ...SCREEN, ready: SECTIONS['worked-example'] },
+    without: '.figure *, .text > :not(.step), .text > :not(.step) *',
+  },
+]
+
+for (const { name, what, query, options, without } of STATES)
+  test(`each control of ${what} does what was recorded`, async () => {
+    const opened = await site.open(query, { ...options, first: holdStill })
+    await assertBehaves(opened, name, without)
     await opened.page.close()
   })
 

@@ -455,12 +455,15 @@ test('pointing at a number tells how it was computed, marks its numbers and its 
   assert.equal(await name(), '(y − μ) / √(σ² + ε), sample 2, number 2: 0.1228')
   for (let i = 0; i < 5; i++) await page.keyboard.press('ArrowRight')
   assert.equal(await name(), '(y − μ) / √(σ² + ε), mean of sample 2: 0.0000')
+  assert.match(await said(page), /^μ of ŷ₂ = /)
   assert.match(await step(page), /^4 of 5/)
   await page.close()
 })
 
 test('a step does not explain a number that the step before had', async () => {
   const { page } = await openStill('worked-example.step=subtract')
+  await hover(page, cellAt('n', 1, 7))
+  assert.match(await said(page), /^μ of \(y − μ\)₁ = /)
   await hover(page, cellAt('n', 1, 1))
   assert.match(await said(page), /^y₁₁ − μ₁ = /)
   await page.keyboard.press('ArrowLeft')
