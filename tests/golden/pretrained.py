@@ -864,7 +864,8 @@ def refused():
     storage = b"ctorch._utils\n_rebuild_tensor_v2\n((" + text("module") + b"tQ" + number(0)
     storage += tuple_of((3,)) + tuple_of((1,)) + b"\x89}tR"
     other = pickled(("a", tensor()), ("b", storage))
-    raw("a persistent id of another kind", other, "undefined, a storage of undefined values")
+    message = 'a persistent id ("module"), not ("storage", type, key, device, length)'
+    raw("a persistent id of another kind", other, message)
 
     # Archives.
     deflated = io.BytesIO()

@@ -338,11 +338,15 @@ export class Pickle {
 
   /** @param id ('storage', torch.FloatStorage, key, device, length) */
   pushStorage(id: unknown): void {
-    const [kind, type, key, , length] = Array.isArray(id) ? id : []
-    const dtype = type instanceof Global ? storageDtype(type.name) : null
-    if (kind !== 'storage' || typeof key !== 'string' || dtype === null || !isCount(length)) {
-      throw this.#damaged(`${words(type)}, a storage of ${words(length)} values`)
+    const parts = Array.isArray(id) ? id : [id]
+    const [kind, type, key, , length] = parts
+    if (kind !== 'storage' || !(type instanceof Global) || typeof key !== 'string') {
+      const found = parts.slice(0, 5).map(words).join(', ')
+      throw this.#damaged(`a persistent id (${found}), not ("storage", type, key, device, length)`)
     }
+    const dtype = storageDtype(type.name)
+    if (dtype === null || !isCount(length))
+      throw this.#damaged(`${words(type)}, a storage of ${words(length)} values`)
     if (bytesOf(dtype, [length]) > 2 ** 32) throw tooLong(this.#cursor.what)
     const known = this.#storages.get(key) ?? new Storage(key, dtype, length)
     if (known.dtype !== dtype || known.length !== length)
