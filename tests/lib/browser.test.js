@@ -245,7 +245,10 @@ for (const name of BROWSERS) {
       const twice = 'app.tryLoad({ threads: 3 }).then(() => app.tryLoad({ threads: 3 }))'
       const { value, complaints } = await evaluate('plain/', twice)
       assert.equal(value.threads, 1)
-      assert.match(value.reason, /^the page is not cross-origin isolated/)
+      assert.equal(
+        value.reason,
+        'the page is not cross-origin isolated: serve it with the headers Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp',
+      )
       assert.deepEqual(complaints, [`gpt-layers: one thread runs, because ${value.reason}`])
     })
 

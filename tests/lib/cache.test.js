@@ -261,11 +261,14 @@ test('a forward that fails leaves the cache as it was', () => {
 test('a cache is used by one forward at a time', () => {
   gpt.scope(() => {
     const cache = model.newCache()
-    for (const attempt of [() => model.forward([1], { cache }), () => cache.truncate(0)]) {
+    for (const [name, attempt] of /** @type {const} */ ([
+      ['GPTModel.forward', () => model.forward([1], { cache })],
+      ['KeyValueCache.truncate', () => cache.truncate(0)],
+    ])) {
       const stop = model.onForward(({ name }) => {
         if (name === 'trf_blocks.0.attn') attempt()
       })
-      const message = /cache should be used by one forward at a time, got one that a forward is using$/
+      const message = `${name}: cache should be used by one forward at a time, got one that a forward is using`
       assertRefuses(() => model.forward([1, 2], { cache }), 'VALUE', message)
       stop()
       assert.equal(cache.length, 0)
@@ -273,7 +276,11 @@ test('a cache is used by one forward at a time', () => {
     const stop = model.onForward(({ name }) => {
       if (name === 'trf_blocks.0.norm1') cache.dispose()
     })
-    assertRefuses(() => model.forward([1, 2], { cache }), 'DISPOSED', /cache should be live/)
+    assertRefuses(
+      () => model.forward([1, 2], { cache }),
+      'DISPOSED',
+      'Attention.forward: cache should be live, got one that was disposed',
+    )
     stop()
   })
 })
@@ -299,7 +306,8 @@ test('layers of one’s own get the context, and a replaced Attention needs a ne
     assert.deepEqual(seen, [undefined, { cache }, { cache }])
     Reflect.set(blocks[0], 'attn', new gpt.Attention(config).eval())
     cache.truncate(0)
-    const message = /cache should know each Attention of its model, got one that is newer than the cache$/
+    const message =
+      'Attention.forward: cache should know each Attention of its model, got one that is newer than the cache'
     assertRefuses(() => own.forward([1], { cache }), 'VALUE', message)
     assert.equal(own.forward([1], { cache: own.newCache() }).size, 11)
   })
@@ -311,7 +319,7 @@ test('an Attention in two blocks cannot use a cache', () => {
     Reflect.set(own.trfBlocks[1], 'attn', own.trfBlocks[0].attn)
     const cache = own.newCache()
     const message =
-      /cache should be used by an Attention once in a forward, got the same layer a second time$/
+      'Attention.forward: cache should be used by an Attention once in a forward, got the same layer a second time'
     assertRefuses(() => own.forward([1], { cache }), 'UNSUPPORTED', message)
   })
 })
@@ -323,9 +331,9 @@ test('a cache has room for no more tokens than each Attention can see', () => {
     const cache = own.newCache()
     assert.equal(cache.maxTokens, 3)
     own.forward([1, 2], { cache })
-    const full = /ids should end in at most 1 tokens \(the cache has 2 of 3\), got shape \[2\]$/
+    const full = 'GPTModel.forward: ids should end in at most 1 tokens (the cache has 2 of 3), got shape [2]'
     assertRefuses(() => own.forward([1, 2], { cache }), 'SHAPE', full)
-    const most = /newCache: maxTokens should be an integer from 1 to 3 \(contextLength\), got 4$/
+    const most = 'GPTModel.newCache: maxTokens should be an integer from 1 to 3 (contextLength), got 4'
     assertRefuses(() => own.newCache({ maxTokens: 4 }), 'VALUE', most)
   })
 })

@@ -270,7 +270,7 @@ test('a tensor of shape [] is not iterable, nor one that was disposed', () => {
       for (const _ of x) x.dispose()
     },
     'DISPOSED',
-    /^at: the tensor should be live/,
+    'at: the tensor should be live, got one that was disposed',
   )
 })
 

@@ -81,19 +81,19 @@ test('a tensor without elements may have sizes whose product, 0 counted as 1, is
 })
 
 test('what Node prints of an error has the name of the function once', () => {
+  const first = 'GptLayersError: LayerNorm.forward: x should end in 6 (embDim), got shape [3]'
   assert.throws(
     () => norm.forward(three),
-    ({ message, stack }) => {
-      assert.equal(stack.split('\n')[0], `GptLayersError: ${message}`)
-      return /^LayerNorm.forward: x should/.test(message)
-    },
+    ({ stack }) => stack.split('\n')[0] === first,
   )
 })
 
 test('a class of one’s own, made first of all, names what it refuses, in methods of ours, too', async () => {
   const fresh = await load()
   class Own extends fresh.Linear {}
-  assert.throws(() => new Own(2, 2).forward(fresh.ones([3])), { message: /^Own.forward: x should end in 2/ })
+  assert.throws(() => new Own(2, 2).forward(fresh.ones([3])), {
+    message: 'Own.forward: x should end in 2 (inFeatures), got shape [3]',
+  })
   fresh.dispose()
 })
 

@@ -284,13 +284,17 @@ test('a suppressed token is never written, and is no candidate', () => {
     assertRefuses(() => write([1], { ...options, suppressTokens: [0, 1, ...rest] }), 'VALUE', message)
     assertRefuses(() => drawFrom([-Infinity, 0], { ...options, suppressTokens: [1] }), 'VALUE', message)
     const none = () => drawFrom([-Infinity, -Infinity], { ...options, suppressTokens: [1] })
-    assertRefuses(none, 'VALUE', /the model's logits should be/)
+    assertRefuses(
+      none,
+      'VALUE',
+      "Fixed.generate: the model's logits should be finite numbers or -Infinity, and not all -Infinity",
+    )
   }
   const repetitionPenalty = 1e-300
   assertRefuses(
     () => drawFrom([1, 2], { repetitionPenalty }),
     'VALUE',
-    /: repetitionPenalty and suppressTokens/,
+    'Fixed.generate: repetitionPenalty and suppressTokens should leave a token that can be drawn',
   )
 })
 
@@ -358,7 +362,7 @@ test('a cache continues a text, and keeps it', () => {
   assertRefuses(
     () => model.generate([1, 2], { cache: small }),
     'SHAPE',
-    /ids should have at most 1 tokens \(the cache has 4 of 5 \(maxTokens\)\), got 2$/,
+    'GPTModel.generate: ids should have at most 1 tokens (the cache has 4 of 5 (maxTokens)), got 2',
   )
   small.dispose()
 })
@@ -412,7 +416,11 @@ test('a token that cannot be drawn is refused, and leaks nothing', () => {
   const cache = broken.newCache()
   broken.outHead.weight.data.fill(NaN)
   const before = usedMemory(gpt)
-  assertRefuses(() => [...broken.generate([1, 2], { cache })], 'VALUE', /logits should be finite numbers/)
+  assertRefuses(
+    () => [...broken.generate([1, 2], { cache })],
+    'VALUE',
+    "GPTModel.generate: the model's logits should be finite numbers or -Infinity, and not all -Infinity",
+  )
   assert.equal(usedMemory(gpt), before)
   for (const object of [broken, cache]) object.dispose()
 })
@@ -421,7 +429,11 @@ test('a model that has gone into training mode writes no more', () => {
   const before = usedMemory(gpt)
   const generator = model.generate([1])
   model.train()
-  assertRefuses(() => generator.next(), 'VALUE', /call eval\(\) first/)
+  assertRefuses(
+    () => generator.next(),
+    'VALUE',
+    'GPTModel.forward: lastOnly should be used in evaluation mode; call eval() first, got training mode',
+  )
   model.eval()
   assert.ok(generator.next().done)
   assert.equal(usedMemory(gpt), before)

@@ -143,11 +143,20 @@ test('an int8 weight is freed by dispose, and says so afterwards', () => {
   assert.ok(usedMemory(gpt) < used)
   assert.ok(int8.disposed)
   int8.dispose()
-  for (const use of [() => int8.values(), () => int8.scales(), () => int8.dequantize()]) {
-    assertRefuses(use, 'DISPOSED', /int8Weight should be live, got one that was disposed/)
+  for (const name of /** @type {const} */ (['values', 'scales', 'dequantize'])) {
+    const message = `Int8Weight.${name}: int8Weight should be live, got one that was disposed`
+    assertRefuses(() => int8[name](), 'DISPOSED', message)
   }
-  assertRefuses(() => layer.forward(gpt.ones([6])), 'DISPOSED', /int8Weight should be live/)
-  assertRefuses(() => gpt.saveSafetensors(layer, { names: 'ours' }), 'DISPOSED', /weight should be live/)
+  assertRefuses(
+    () => layer.forward(gpt.ones([6])),
+    'DISPOSED',
+    'Linear.forward: int8Weight should be live, got one that was disposed',
+  )
+  assertRefuses(
+    () => gpt.saveSafetensors(layer, { names: 'ours' }),
+    'DISPOSED',
+    'saveSafetensors: weight should be live, got one that was disposed',
+  )
 })
 
 test('an int8 weight takes a byte for each weight, four for each scale, and by dot two for each sum', () => {

@@ -112,8 +112,7 @@ test('an optimizer steps down the gradients, and zeroGrad forgets them', () => {
   )
   optimizer.zeroGrad()
   assert.equal(x.grad, null)
-  const message =
-    /^SGD.step: at least one of 1 parameters should have a gradient: call loss.backward\(\) first$/
+  const message = 'SGD.step: at least one of 1 parameters should have a gradient: call loss.backward() first'
   assertRefuses(() => optimizer.step(), 'VALUE', message)
 })
 
@@ -193,7 +192,11 @@ test('an infinite or NaN gradient makes them NaN, as in PyTorch, or an error tha
     const x = gpt.parameter(gpt.ones([2]))
     x.grad = gpt.tensor([1, value])
     const clip = (/** @type {boolean} */ errorIfNonfinite) => gpt.clipGradNorm([x], 1, { errorIfNonfinite })
-    assertRefuses(() => clip(true), 'VALUE', /^clipGradNorm: the gradients' norm should be finite, got /)
+    assertRefuses(
+      () => clip(true),
+      'VALUE',
+      `clipGradNorm: the gradients' norm should be finite, got ${value}`,
+    )
     assert.deepEqual(gradientOf(x).toArray(), [1, value])
     assert.equal(clip(false), value)
     assert.deepEqual(gradientOf(x).toArray(), [value === Infinity ? 0 : NaN, NaN])
@@ -243,10 +246,18 @@ test('a step is taken as a whole or not at all, whatever was done to the state',
   const before = values()
   const { 'state.1.step': step, 'state.1.exp_avg': mean } = optimizer.stateDict()
   step.data[0] = -5
-  assertRefuses(() => optimizer.step(), 'VALUE', /^AdamW.step: state.1.step should be an integer from 0 /)
+  assertRefuses(
+    () => optimizer.step(),
+    'VALUE',
+    'AdamW.step: state.1.step should be an integer from 0 to 16777216, got -5',
+  )
   step.data[0] = 1
   mean.dispose()
-  assertRefuses(() => optimizer.step(), 'DISPOSED', /^AdamW.step: state.1.exp_avg should be a live Tensor/)
+  assertRefuses(
+    () => optimizer.step(),
+    'DISPOSED',
+    'AdamW.step: state.1.exp_avg should be a live Tensor, got one that was disposed',
+  )
   assert.deepEqual(values(), before)
   assert.equal(optimizer.stateDict()['state.0.step'].item(), 1)
 })
@@ -300,7 +311,7 @@ test('groups have their own options, the optimizer’s where they do not say, an
   assert.deepEqual([second.lr, second.betas, second.weightDecay], [0.5, [0, 0], 0.01])
   assert.deepEqual(optimizer.parameters, [x, y, z])
   assert.equal(String(optimizer), 'AdamW(3 parameters, lr=0.1, 0.5)')
-  const differ = /^lr should be read from paramGroups where groups differ, got 0.1 and 0.5$/
+  const differ = 'lr should be read from paramGroups where groups differ, got 0.1 and 0.5'
   assertRefuses(() => optimizer.lr, 'VALUE', differ)
   optimizer.lr = 0.25
   assert.deepEqual([first.lr, second.lr, optimizer.lr], [0.25, 0.25, 0.25])
@@ -322,10 +333,14 @@ test('each step checks the options that were set, and changes nothing where one 
   x.grad = gpt.ones([2])
   const one = new gpt.AdamW([x, y])
   one.lr = untyped('fast')
-  assertRefuses(() => one.step(), 'TYPE', /^AdamW.step: lr should be a finite number >= 0, got "fast"$/)
+  assertRefuses(() => one.step(), 'TYPE', 'AdamW.step: lr should be a finite number >= 0, got "fast"')
   const two = new gpt.AdamW([{ params: [x] }, { params: [y] }])
   two.paramGroups[1].eps = untyped('small')
-  assertRefuses(() => two.step(), 'TYPE', /^AdamW.step: paramGroups\[1\].eps should be a finite number/)
+  assertRefuses(
+    () => two.step(),
+    'TYPE',
+    'AdamW.step: paramGroups[1].eps should be a finite number >= 0, got "small"',
+  )
   for (const optimizer of [one, two])
     assert.deepEqual([x.toArray(), x.grad.toArray(), optimizer.stateDict()], [[1, 1], [1, 1], {}])
 })
@@ -412,7 +427,7 @@ test('an optimizer of one’s own may keep tensors in its properties, and may no
   assertRefuses(
     () => new Late([x], { lr: 1 }).step(),
     'TYPE',
-    /step: update should return at once, got a Promise/,
+    'Late.step: update should return at once, got a Promise',
   )
   await nextTask() // an unhandled rejection would end the test
 })
@@ -442,8 +457,12 @@ test('an optimizer of one’s own has groups, a state dict and a state, and its 
   assert.equal(usedMemory(gpt), before)
   const loss = x.mul(x).sum()
   lion.step()
-  assertRefuses(() => loss.backward(), 'VALUE', /has changed since$/)
-  assertRefuses(() => new Lion([x], { lr: -1 }), 'VALUE', /^Lion: lr should be a finite number >= 0, got -1$/)
+  assertRefuses(
+    () => loss.backward(),
+    'VALUE',
+    "backward: a tensor of shape [2] should be as it was in the forward, got one that, say, an optimizer's step has changed since",
+  )
+  assertRefuses(() => new Lion([x], { lr: -1 }), 'VALUE', 'Lion: lr should be a finite number >= 0, got -1')
 })
 
 for (const { rates, ...options } of schedules) {

@@ -179,17 +179,18 @@ export function backwardThrough(layer, x, dy) {
 }
 
 /**
- * Asserts that `fn` throws a GptLayersError with this code and a matching message.
+ * Asserts that `fn` throws a GptLayersError with this code and this message, or with one that matches.
  *
  * @param {() => unknown} fn
  * @param {ErrorCode} code
- * @param {RegExp} message
+ * @param {string | RegExp} message
  */
 export function assertRefuses(fn, code, message) {
   assert.throws(fn, (error) => {
     assert.ok(error instanceof GptLayersError, `threw ${error}`)
     assert.equal(error.code, code, error.message)
-    assert.match(error.message, message)
+    if (typeof message === 'string') assert.equal(error.message, message)
+    else assert.match(error.message, message)
     return true
   })
 }

@@ -555,7 +555,11 @@ test('backward within a gradient function goes through other graphs, and is refu
     own.backward(dy)
     return [dy]
   })
-  assertRefuses(() => loss.sum().backward(), 'VALUE', /freed the graph/)
+  assertRefuses(
+    () => loss.sum().backward(),
+    'VALUE',
+    'backward: should be called once; an earlier backward has freed the graph. Run the forward again',
+  )
 })
 
 test('without a scope, backward frees at once what a layer has kept for it', () => {

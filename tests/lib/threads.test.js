@@ -440,7 +440,11 @@ for (const dtype of /** @type {const} */ (['float32', 'int8'])) {
       model.forward([1], { cache })
       assertFails(() => model.forward(ids, { cache }))
       assert.ok(cache.disposed)
-      assertRefuses(() => model.forward([2], { cache }), 'DISPOSED', /cache should be live/)
+      assertRefuses(
+        () => model.forward([2], { cache }),
+        'DISPOSED',
+        'GPTModel.forward: cache should be live, got one that was disposed',
+      )
       const next = model.newCache({ dtype })
       model.forward(ids, { cache: next })
       release()
