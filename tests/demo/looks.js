@@ -37,16 +37,18 @@ export async function point(page, selector) {
 const TOLERANCE = 2
 
 /** Inherited styles. A line has those that differ from the parent's. */
-const INHERITED = `color cursor fill fill-opacity font-family font-feature-settings font-size font-style font-variant-numeric
-  font-weight letter-spacing list-style-type pointer-events stroke stroke-dasharray stroke-linecap stroke-linejoin
-  stroke-opacity stroke-width text-align text-anchor text-indent text-transform user-select visibility white-space`
+const INHERITED = `accent-color color cursor fill fill-opacity font-family font-feature-settings
+  font-size font-style font-variant-numeric font-weight letter-spacing list-style-type overflow-wrap
+  paint-order pointer-events stroke stroke-dasharray stroke-linecap stroke-linejoin stroke-opacity
+  stroke-width text-align text-anchor text-indent text-transform text-wrap-style user-select visibility white-space`
 
 /** Other styles. A line has those that differ from the default. Margins and sizes are left out: the boxes show them. */
-const OWN = `animation-name appearance background-color background-image border-bottom border-left border-right
-  border-top border-collapse border-radius box-shadow caret-color clip-path column-gap row-gap content dominant-baseline
-  mask-image opacity outline overflow padding position resize rotate scale scroll-margin-top text-decoration-color
-  text-decoration-line text-decoration-style text-decoration-thickness text-overflow text-underline-offset
-  touch-action transform translate transition-property vertical-align z-index`
+const OWN = `animation-name appearance background-color background-image border-bottom border-left
+  border-right border-top border-collapse border-radius box-shadow caret-color clip-path column-gap row-gap
+  content dominant-baseline mask-image opacity outline outline-offset overflow padding position resize rotate
+  scale scroll-margin-top text-decoration-color text-decoration-line text-decoration-style
+  text-decoration-thickness text-overflow text-underline-offset touch-action transform translate
+  transition-property vertical-align z-index`
 
 /** Elements whose boxes depend on the GPT's words or on the training. Other tests compare those. */
 const LIVE = '.run *, .curve, .end'

@@ -14,8 +14,10 @@ const readyToPrint = (page) =>
   waitInPage(page, () => [...document.fonts].every(({ status }) => ['loaded', 'error'].includes(status)))
 
 test('on paper every section is there, whole and in color, and no control', async () => {
-  const { page, complaints } = await site.open('', STILL)
+  // The page has no such rate, and says so in its notice.
+  const { page, complaints } = await site.open('?training.rate=99', STILL)
   await openAll(page)
+  await page.$eval('dialog', (dialog) => /** @type {HTMLDialogElement} */ (dialog).showModal())
   await readyToPrint(page)
   await page.setViewport(PAPER)
   await page.emulateMediaType('print')
@@ -30,9 +32,9 @@ test('on paper every section is there, whole and in color, and no control', asyn
       sections: seen('.section').length,
       figures: seen('.section svg').length,
       words: seen('.section .run').length,
-      controls: seen('nav, .topbar, .slider, select, input[type="range"], button:not(.guess button)').map(
-        name,
-      ),
+      controls: seen(
+        'nav, footer, dialog, select, input[type="range"], button:not(.guess button), [role="toolbar"], .controls, .notice, .place, .skip, .slider, .topbar, .whole',
+      ).map(name),
       wide: seen('.section *')
         .filter(
           (element) => !element.closest('.unseen') && element.getBoundingClientRect().right > paper.width + 1,

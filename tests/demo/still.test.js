@@ -189,7 +189,7 @@ test('a preview of a link has a title and a sentence, and the picture in the REA
   assert.ok(head.description.length > 80 && head['og:description'].length > 60)
   assert.equal(head['twitter:card'], 'summary_large_image')
   const screenshot = `data:image/png;base64,${readFileSync('web/demo/screenshot.png', 'base64')}`
-  const { seen, differ } = await page.evaluate(
+  const { seen, lopsided, differ } = await page.evaluate(
     async (paths) => {
       const pictures = await Promise.all(
         paths.map(async (path) => {
@@ -201,7 +201,10 @@ test('a preview of a link has a title and a sentence, and the picture in the REA
           return context?.getImageData(0, 0, image.width, image.height) ?? new ImageData(1, 1)
         }),
       )
-      const [{ data }, , screenshot] = pictures
+      const [{ data }, icon, screenshot] = pictures
+      /** Whether something is drawn at a pixel of the icon: its corner is empty. */
+      const isDrawn = (/** @type {number} */ i) =>
+        [0, 1, 2].some((part) => Math.abs(icon.data[4 * i + part] - icon.data[part]) > 32)
       return {
         /** Width and height, and whether there is orange and blue: dots above 0 and below. */
         seen: pictures.map(({ width, height, data }) => {
@@ -210,6 +213,10 @@ test('a preview of a link has a title and a sentence, and the picture in the REA
           const both = [more(0, 2), more(2, 0)].map((all) => all.filter(Boolean).length > 500)
           return [width, height, ...both]
         }),
+        /** Of the icon's pixels, those that are drawn on one side of the axis and not on the other. */
+        lopsided: Array.from({ length: icon.width * icon.height }, (_, i) => i).filter(
+          (i) => isDrawn(i) !== isDrawn(i - 2 * (i % icon.width) + icon.width - 1),
+        ).length,
         differ: data.filter((value, i) => Math.abs(value - screenshot.data[i]) > 32).length / data.length,
       }
     },
@@ -217,6 +224,7 @@ test('a preview of a link has a title and a sentence, and the picture in the REA
   )
   const large = [1200, 630, true, true]
   assert.deepEqual(seen, [large, [180, 180, true, true], large])
+  assert.ok(lopsided < 200, `the icon's left and right differ in ${lopsided} pixels`)
   assert.ok(differ < 0.001, `${differ} of og.png is not as in web/demo/screenshot.png`)
   await page.close()
 })
