@@ -71,7 +71,7 @@ testInNode(
   'one moved number moves 5 results of layer norm and RMSNorm, 4 of batch norm, for every seed',
   () => {
     says(`one number of 4 samples with ${FEATURES} features. How many results of batch norm move?`)
-    says('4. That feature of every sample. In layer norm and RMSNorm 5 move: that sample’s row.')
+    says('4. That feature of every sample. In layer norm and RMSNorm, 5 move: that sample’s row.')
     for (let seed = 0; seed < 40; seed++) {
       const x = draw(seed).x.slice(0, 4)
       const [row, col] = [seed % 4, seed % 5]

@@ -2,9 +2,17 @@
 
 import temml from 'temml'
 
-/** @param {string} source TeX @returns {string} MathML without style attributes: the page's policy forbids them */
+/**
+ * MathML without style attributes, which the page's policy forbids. An accent, such as a hat, is as large as in text.
+ *
+ * @param {string} source TeX
+ * @returns {string}
+ */
 export const toMathML = (source) =>
-  temml.renderToString(source.trim(), { throwOnError: true, trust: true }).replace(/ style="[^"]*"/g, '')
+  temml
+    .renderToString(source.trim(), { throwOnError: true, trust: true })
+    .replace(/ style="[^"]*"/g, '')
+    .replaceAll('<mover>', '<mover accent="true">')
 
 /** The plugin for Vite. */
 export const formulas = {
