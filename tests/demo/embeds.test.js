@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import {
   choose,
+  click,
   drawn,
   eventually,
   get,
@@ -145,6 +146,23 @@ test('the presenting mode shows one figure at a time, as large as the window: ke
   const top = () => page.$eval(`#${ids[ids.length - 4]}`, (section) => section.getBoundingClientRect().top)
   await eventually(async () => Math.abs((await top()) - 72) < 40, 'the page is elsewhere')
   assert.deepEqual(complaints, [])
+  await page.close()
+})
+
+test('where a finger points, buttons lead from slide to slide', async () => {
+  const { page } = await site.open('', SLIDE)
+  await openAll(page)
+  await page.setViewport({ ...SLIDE, hasTouch: true, isMobile: true })
+  await openMenu(page)
+  await choose(page, 'Present')
+  const leads = async (/** @type {string} */ word, /** @type {string} */ to) => {
+    await click(page, `.topbar button ::-p-text(${word})`)
+    await eventually(async () => (await page.evaluate(slide)).shown === to, `${word} does not lead to ${to}`)
+  }
+  await leads('Next', 'worked-example')
+  await leads('Previous', 'opening')
+  await click(page, '.topbar button ::-p-text(End)')
+  await waitInPage(page, () => document.documentElement.dataset.presenting === undefined)
   await page.close()
 })
 

@@ -149,6 +149,10 @@ testInNode(
 
 test('γ of feature 77 changes how likely each next word is', async () => {
   const { page, complaints } = await openAlone()
+  const sizes = await page.$$eval(`${ROOT} mover > *`, (parts) =>
+    parts.map((one) => getComputedStyle(one).fontSize),
+  )
+  assert.deepEqual(sizes, [sizes[0], sizes[0]], 'the hat of ŷ is smaller than its y')
   const { model, ids, tokenizer } = await loadModel()
   const percent = (/** @type {string} */ word, /** @type {number | undefined} */ scale) =>
     100 * nextWord(model, ids, scale).words[tokenizer.encode(` ${word}`)[0]]
