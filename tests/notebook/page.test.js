@@ -110,7 +110,11 @@ test('what is typed, named and drawn in the notebook looks as it was recorded', 
   await write(page, 'gpt.LayerNorm')
   await page.keyboard.press('Escape')
   await hover(page, '.cm-line', ({ left, top, height }) => ({ x: left + 70, y: top + height / 2 }))
-  await get(page, '.cm-tooltip-hover')
+  // The editor adds it above the screen, and moves it a frame later.
+  await waitInPage(
+    page,
+    () => (document.querySelector('.cm-tooltip-hover')?.getBoundingClientRect().top ?? -1) >= 0,
+  )
   await assertLooks(page, 'notebook-name', '.cm-tooltip-hover')
 })
 
