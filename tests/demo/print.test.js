@@ -14,8 +14,8 @@ const readyToPrint = (page) =>
   waitInPage(page, () => [...document.fonts].every(({ status }) => ['loaded', 'error'].includes(status)))
 
 test('on paper every section is there, whole and in color, and no control', async () => {
-  // The page has no such rate, and says so in its notice.
-  const { page, complaints } = await site.open('?training.rate=99', STILL)
+  // Paper is light. The page has no such rate, and says so in its notice.
+  const { page, complaints } = await site.open('?theme=dark&training.rate=99', STILL)
   await openAll(page)
   await page.$eval('dialog', (dialog) => /** @type {HTMLDialogElement} */ (dialog).showModal())
   await readyToPrint(page)
@@ -28,6 +28,7 @@ test('on paper every section is there, whole and in color, and no control', asyn
       [...document.querySelectorAll(selector)].filter((element) => element.checkVisibility())
     const name = (/** @type {Element} */ element) =>
       `${element.closest('.section')?.id}: ${element.outerHTML.slice(0, 100)}`
+    const style = getComputedStyle(document.documentElement)
     return {
       sections: seen('.section').length,
       figures: seen('.section svg').length,
@@ -56,7 +57,7 @@ test('on paper every section is there, whole and in color, and no control', asyn
       pale: seen('.section .cell').filter(
         (cell) => getComputedStyle(cell).getPropertyValue('print-color-adjust') !== 'exact',
       ).length,
-      page: getComputedStyle(document.documentElement).backgroundColor,
+      colors: [style.backgroundColor, style.color],
       acts: document.body.innerText.match(/(Drag a|Point at|Press) .*/g),
     }
   }, PAPER)
@@ -68,7 +69,7 @@ test('on paper every section is there, whole and in color, and no control', asyn
   assert.ok(found.words > 0, 'the texts that the model wrote')
   assert.deepEqual([found.joined, found.pale], [0, 0])
   assert.equal(found.acts, null, 'what nobody can do on paper')
-  assert.equal(found.page, 'rgb(255, 255, 255)')
+  assert.deepEqual(found.colors, ['rgb(255, 255, 255)', 'rgb(34, 37, 42)'])
   assert.deepEqual(complaints, [])
   await page.close()
 })

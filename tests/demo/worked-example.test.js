@@ -369,10 +369,14 @@ test('a number is taken at Enter or when its field is left, not at Escape; what 
   assert.deepEqual(six(await numbers(page, 'n')), normalized({ x11: 1.5 }))
   await focus(page, field('x₁₁'))
   // A phone's keypad may have no minus sign.
+  const sign = `${ROOT} .sign`
+  const session = await page.createCDPSession()
+  for (const enabled of [true, false]) {
+    await session.send('Emulation.setTouchEmulationEnabled', { enabled })
+    assert.equal(await page.$eval(sign, (one) => one.checkVisibility()), enabled, `with fingers: ${enabled}`)
+  }
   for (const typed of ['-1.5', '1.5']) {
-    await page.$eval(`${ROOT} .sign`, (one) =>
-      one.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true })),
-    )
+    await page.$eval(sign, (one) => one.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true })))
     assert.equal(await page.$eval(field('x₁₁'), (one) => /** @type {HTMLInputElement} */ (one).value), typed)
   }
   await page.keyboard.type('7')
