@@ -44,35 +44,27 @@ const ends: WeakMap<object, () => void> = new WeakMap()
  */
 export function inWorker<T>(create: () => Worker, failed: () => void): Remote<T> {
   let worker: Worker
-  let hasStarted = false
-  /** Messages for the worker, until it has started. */
-  const waiting: [message: unknown, transfer: Transferable[]][] = []
-  const listeners: [type: string, listener: EventListenerOrEventListenerObject][] = []
-  function start(tries: number) {
-    worker = create()
-    worker.addEventListener('message', ({ data }) => {
-      if (data !== STARTED) return
-      hasStarted = true
-      for (const [message, transfer] of waiting.splice(0)) worker.postMessage(message, transfer)
-    })
-    worker.addEventListener('error', () => {
-      if (hasStarted || tries === 1) return failed()
-      worker.terminate()
-      start(tries - 1)
-    })
-    for (const [type, listener] of listeners) worker.addEventListener(type, listener)
-  }
-  start(TRIES)
+  const started = new Promise<Worker>((resolve) => {
+    function start(tries: number) {
+      worker = create()
+      worker.addEventListener('message', ({ data }) => {
+        if (data !== STARTED) return
+        tries = 1 // an error from here on is not a failed start
+        resolve(worker)
+      })
+      worker.addEventListener('error', () => {
+        if (tries === 1) return failed()
+        worker.terminate()
+        start(tries - 1)
+      })
+    }
+    start(TRIES)
+  })
   const endpoint: Endpoint = {
-    postMessage(message: unknown, transfer: Transferable[] = []) {
-      if (hasStarted) worker.postMessage(message, transfer)
-      else waiting.push([message, transfer])
-    },
-    addEventListener(type, listener) {
-      listeners.push([type, listener])
-      worker.addEventListener(type, listener)
-    },
-    removeEventListener: (type, listener) => worker.removeEventListener(type, listener),
+    postMessage: async (message: unknown, transfer: Transferable[] = []) =>
+      (await started).postMessage(message, transfer),
+    addEventListener: async (type, listener) => (await started).addEventListener(type, listener),
+    removeEventListener: async (type, listener) => (await started).removeEventListener(type, listener),
   }
   const remote = wrap(endpoint) as Remote<T>
   ends.set(remote, () => worker.terminate())
