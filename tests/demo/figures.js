@@ -89,6 +89,9 @@ function compare() {
     same(one, 'its name', one.ariaLabel?.match(/\d+/g)?.join(' '), name)
   }
 
+  for (const svg of all(page, 'svg[viewBox]'))
+    same(svg, 'its corner', svg.getAttribute('viewBox')?.split(' ', 2).join(), '0,0')
+
   // Rows of dots and rows of strokes.
   for (const svg of all(page, '.rows > svg')) {
     const grid = all(svg, ':scope > :is(.axis, .zero)')

@@ -527,7 +527,9 @@ test('presets, divisor, ε, scale and shift stand where they act, and are put ba
   }
   await pressButton(page, 'divide by n − 1')
   await pressButton(page, 'Next →')
-  await type(page, 'ε', '0.01')
+  await type(page, 'ε', '0')
+  await focus(page, field('ε'))
+  await page.keyboard.press('ArrowUp') // to 0.01
   await pressButton(page, 'Next →')
   await type(page, 'γ₂', '2')
   await type(page, 'β₂', '1')
