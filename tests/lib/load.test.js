@@ -460,13 +460,7 @@ test('a worker that the user starts from gpt-layers/worker.js gives threads', as
   const gpt = await load({ threads: 3, worker })
   assert.deepEqual(threadsOf(gpt), [3, null])
   assert.equal(started.length, 2)
-  assert.equal(
-    new gpt.ReLU()
-      .forward(gpt.ones([300_000]))
-      .mean()
-      .item(),
-    1,
-  )
+  assert.equal(gpt.ones([300_000]).relu().mean().item(), 1)
   gpt.dispose()
 })
 

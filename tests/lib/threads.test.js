@@ -537,13 +537,7 @@ test('an Electron page, where Node’s workers cannot start, has threads', { ski
   Object.defineProperty(globalThis, 'Worker', { value: DomWorker, configurable: true })
   const gpt = await load({ threads: 2 })
   assert.deepEqual([gpt.threads, gpt.threadsReason], [2, null])
-  assert.equal(
-    new gpt.ReLU()
-      .forward(gpt.ones([300_000]))
-      .mean()
-      .item(),
-    1,
-  )
+  assert.equal(gpt.ones([300_000]).relu().mean().item(), 1)
   gpt.dispose()
 })
 
