@@ -311,6 +311,7 @@ async function newDrivenPage(context, frames) {
  * @property {Record<string, string>} [features] of media
  * @property {string} [ready] a selector: the page is open once it matches
  * @property {string} [at] the id of a section to scroll to
+ * @property {boolean} [touch] a phone: fingers, and no mouse
  * @property {boolean} [byFrames] the page's clock goes on by a thirtieth of a second with each frame, so that
  *   a busy machine, too, shows every part of a movement
  * @property {() => void} [first] runs in the page before its scripts
@@ -331,7 +332,7 @@ async function newDrivenPage(context, frames) {
  * @returns {Promise<Opened>}
  */
 export async function open(browser, url, options = {}) {
-  const { width = 1440, height = 900, features = {}, ready = 'h1', at, byFrames = false, first } = options
+  const { width = 1440, height = 900, features = {}, ready = 'h1', at, byFrames, first, touch } = options
   const page = await newPage(browser)
   /** @type {string[]} */
   const complaints = []
@@ -353,7 +354,8 @@ export async function open(browser, url, options = {}) {
     const isInput = !FILE.startsWith('tests/demo/') || mayRead(FILE, `web/demo/dist${pathname}`)
     assert.ok(isInput, `${FILE} reads ${pathname}: see tests/passed.js`)
   })
-  await setSize(page, width, height)
+  if (touch) await page.setViewport({ width, height, isMobile: true, hasTouch: true })
+  else await setSize(page, width, height)
   const media = Object.entries(features).map(([name, value]) => ({ name, value }))
   if (media.length) await page.emulateMediaFeatures(media)
   // Chromium reports on the console what its policy forbade; Firefox does not.

@@ -58,7 +58,9 @@ const STATES = {
 const stateOf = (page) =>
   waitInPage(page, () => {
     if (document.querySelector('.section [aria-busy="true"]')) return null
-    const controls = '[role="slider"], .figure input, select, [role="switch"], .controls [aria-pressed]'
+    // The label is of ε, which only one step has.
+    const fields = '.figure input:not(label *), select'
+    const controls = `[role="slider"], ${fields}, [role="switch"], .controls [aria-pressed]`
     return [...document.querySelectorAll(`.section :is(${controls})`)].map(
       (one) =>
         one.ariaPressed ??

@@ -274,7 +274,7 @@ describe('inside a GPT', { concurrency: 2 }, () => {
           )
           assert.equal(points, 2 * NORMS)
           await page.mouse.move(0, 0)
-          const hint = /^Point at a number\. .*squeezed: (\d+) stands half as far out as (\d+)\./
+          const hint = /^Point at a number, or tap it\. .*squeezed: (\d+) stands half as far out as (\d+)\./
           await waitInPage(page, `${hint}.test(document.querySelector('#story .figure > .note').innerText)`)
           const [closer, end] = hint.exec(await text(page, '#story .figure > .note'))?.slice(1) ?? []
           const [zero, half, whole] = await page.$$eval(

@@ -44,7 +44,7 @@ function isSideways(from: Place, to: Place): boolean {
   return across >= DRAG_FROM && across >= 2 * Math.abs(to.y - from.y)
 }
 
-type InFigure = PointerEvent & { currentTarget: SVGElement }
+type InFigure<E = PointerEvent> = E & { currentTarget: SVGElement }
 
 /** What a figure does with its dots. */
 interface Dragged<Dot> {
@@ -60,7 +60,7 @@ interface Dragged<Dot> {
   hover: (place: Place) => void
 }
 
-const placeOf = (event: InFigure): Place =>
+const placeOf = (event: InFigure<MouseEvent>): Place =>
   placeIn(event.currentTarget.ownerSVGElement ?? event.currentTarget, event)
 
 /**
@@ -72,6 +72,8 @@ const placeOf = (event: InFigure): Place =>
 export function dragging<Dot>({ find, take, move, restore, hover }: Dragged<Dot>) {
   /** grip: pixels from the dot's middle to the pointer; waits: the finger has not moved sideways yet */
   let drag: { dot: Dot; value: number; from: Place; grip: number; waits: boolean } | null = null
+  /** Whether a finger has only touched the figure. */
+  let tapped = false
   return {
     get active() {
       return drag !== null
@@ -90,7 +92,7 @@ export function dragging<Dot>({ find, take, move, restore, hover }: Dragged<Dot>
     },
     over(event: InFigure) {
       const place = placeOf(event)
-      if (!drag) return hover(place)
+      if (!drag) return void (event.pointerType !== 'touch' && hover(place)) // it scrolls
       if (drag.waits) {
         if (!isSideways(drag.from, place)) return
         drag.waits = false
@@ -98,9 +100,18 @@ export function dragging<Dot>({ find, take, move, restore, hover }: Dragged<Dot>
       }
       move(drag.dot, place.x - drag.grip)
     },
-    up() {
-      if (drag?.waits) take(drag.dot) // a tap
+    up(event: InFigure) {
+      tapped = event.pointerType === 'touch' && (!drag || drag.waits)
       drag = null
+    },
+    /** After a tap the browser takes the focus away, and then sends the click. */
+    click(event: InFigure<MouseEvent>) {
+      if (!tapped) return
+      tapped = false
+      const place = placeOf(event)
+      const found = find(place)
+      if (found) take(found.dot)
+      else hover(place)
     },
     cancel() {
       if (drag && !drag.waits) restore(drag.dot, drag.value)
