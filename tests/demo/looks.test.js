@@ -2,7 +2,19 @@
 
 /** @import { Page } from 'puppeteer-core' */
 
-import { newPage, openAll, setSize, test, useSite, waitInPage } from './browser.js'
+import {
+  choose,
+  drawn,
+  newPage,
+  openAll,
+  openMenu,
+  press,
+  reach,
+  setSize,
+  test,
+  useSite,
+  waitInPage,
+} from './browser.js'
 import { assertLooks, LAPTOP, PHONE, point, turnInto } from './looks.js'
 
 const site = useSite()
@@ -76,6 +88,21 @@ test('a section alone looks as it was recorded, also its figure alone, large; nu
     Object.assign(document.documentElement.dataset, { show: 'figure', size: 'large', theme: 'dark' }),
   )
   await assertLooks(page, 'figure-large')
+  await page.close()
+})
+
+test('a slide looks as it was recorded', async () => {
+  const { page } = await site.open('?worked-example.step=divide', LAPTOP)
+  await openAll(page)
+  for (const id of ['worked-example', 'batch-norm']) {
+    await reach(page, id)
+    await openMenu(page)
+    await choose(page, 'Present')
+    await page.waitForSelector(`#${id}.presented`)
+    for (let i = 0; i < 7; i++) await page.evaluate(drawn) // it takes six steps to be as large as fits
+    await assertLooks(page, `slide-${id}`, '.presented')
+    await press(page, 'Escape')
+  }
   await page.close()
 })
 
