@@ -292,6 +292,23 @@ for (const { id, files, filled, says = /^The model could not be loaded: .+\. Try
       await context.close()
     })
 
+test('where the model would write what was not recorded, its texts and its figure are hidden until it is there', async (t) => {
+  const server = await serveWithout(t, site.url, MODEL)
+  const context = await site.newProfile()
+  const page = await withoutServiceWorker(context)
+  const seen = () =>
+    page.$$eval('#story :is(.pair, .way)', (all) =>
+      all.map((one) => one.checkVisibility({ visibilityProperty: true })),
+    )
+  await page.goto(`${server.url}?embed=story&story.off=1`)
+  const again = await get(page, '#story ::-p-xpath(.//button[.="Try again"])')
+  assert.deepEqual(await seen(), [false, false])
+  server.missing = null
+  await click(page, again)
+  await eventually(async () => String(await seen()) === 'true,true', 'the texts stay hidden')
+  await context.close()
+})
+
 test('what the page needs to start is at most 80.5 kB gzipped, without fonts, and has no model', async () => {
   const context = await site.newProfile()
   const started = () => document.querySelector('main:not(.still)') !== null
