@@ -299,6 +299,25 @@ test('off, a dragged dot moves alone; on, it follows the pointer and the others 
   await page.close()
 })
 
+test('a number before the norm that is beyond the axis has an arrow beside its ring', async () => {
+  for (const { last, width, arrows } of [
+    { last: 2.5, width: 1280, arrows: 0 },
+    { last: 19.0873, width: 1280, arrows: 1 },
+    { last: 19.0873, width: 360, arrows: 1 },
+  ]) {
+    const query = `${ALONE}&example.first=-0.3,0.1,0.2,0.05,0.3,${last}`
+    const { page } = await site.open(query, { ...STILL, width })
+    const right = (/** @type {string} */ part) =>
+      page.$$eval(`#opening g:first-of-type > ${part}`, (all) =>
+        all.map((one) => one.getBoundingClientRect().right),
+      )
+    const [beyond, rings, figure] = [await right('.beyond'), await right('.ghost'), await right('.surface')]
+    assert.equal(beyond.length, arrows, `arrows for ${last}`)
+    for (const end of beyond) assert.ok(end > Math.max(...rings) && end <= figure[0], `an arrow ends at ${end}`)
+    await page.close()
+  }
+})
+
 test('a dot that is moved ends the motion of the rows', async () => {
   const { page } = await site.open(`${ALONE}&story.off=all`, { byFrames: true })
   const busy = await page.evaluate(async (selector) => {
