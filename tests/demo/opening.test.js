@@ -313,7 +313,8 @@ test('a number before the norm that is beyond the axis has an arrow beside its r
       )
     const [beyond, rings, figure] = [await right('.beyond'), await right('.ghost'), await right('.surface')]
     assert.equal(beyond.length, arrows, `arrows for ${last}`)
-    for (const end of beyond) assert.ok(end > Math.max(...rings) && end <= figure[0], `an arrow ends at ${end}`)
+    for (const end of beyond)
+      assert.ok(end > Math.max(...rings) && end <= figure[0], `an arrow ends at ${end}`)
     await page.close()
   }
 })
