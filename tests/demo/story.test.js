@@ -11,6 +11,7 @@ import * as gpt from 'gpt-layers'
 import { tokenizerOf } from '../../build/demo/words.js'
 import { Engine } from '../../build/demo/writer/engine.js'
 import { deviationsOf, REPLACEMENTS, ablationName } from '../../build/demo/writer/norms.js'
+import { FIRST_AXIS, nextAxis } from '../../build/demo/sections/story/axis.js'
 import slice, { ALL, NORMS, PROMPT, TEMPERATURE } from '../../build/demo/sections/story/slice.js'
 import { record } from '../../web/demo/recordings.js'
 import { randomFrom, readStory, writeStory } from '../../web/examples/stories/grammar.js'
@@ -132,6 +133,30 @@ describe('what the text says, for the stories of several seeds', () => {
       }
     }
   })
+})
+
+test('the axis has every number; half of its width is not enough for long, and it does not change with each word', () => {
+  for (const off of [[], ALL]) {
+    const engine = engineOf({ seed: 2, off, replacement: 'mean' })
+    let axis = FIRST_AXIS
+    let [narrower, changes] = [0, 0]
+    for (let words = 0; words < 120; words++) {
+      engine.step()
+      const rows = (engine.without ?? engine.with).step?.rows
+      assert.ok(rows)
+      const { limit } = axis
+      axis = nextAxis(axis, rows)
+      const most = Math.max(...rows.map(Math.abs))
+      assert.ok(most <= axis.limit && Number.isInteger(Math.log2(axis.limit) / 2), `${most} of ${axis.limit}`)
+      narrower = most <= axis.limit / 4 ? narrower + 1 : 0
+      assert.ok(narrower < 12, `half of ±${axis.limit} has been enough for ${narrower} words`)
+      if (axis.limit !== limit) changes++
+    }
+    assert.ok(changes < 10, `the axis has changed ${changes} times`)
+  }
+  const wide = { limit: 1024, words: 0 }
+  const limitFor = (/** @type {number} */ most) => nextAxis(wide, Float32Array.of(0, -most)).limit
+  assert.deepEqual([2000, 200, 64, 1, Infinity, NaN].map(limitFor), [4096, 1024, 64, 1, 4 ** 9, 4 ** 9])
 })
 
 test('until the model is there, the page shows what it will write', async () => {
