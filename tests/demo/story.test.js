@@ -26,6 +26,7 @@ import {
   near,
   open,
   READERS,
+  resize,
   serve,
   share,
   skipped,
@@ -311,6 +312,41 @@ describe('inside a GPT', { concurrency: 2 }, () => {
             ['0', closer, end],
           )
           near(whole - zero, 2 * (half - zero), 0.1)
+          await page.close()
+        }
+      })
+
+      test('no text is wider than its box, and no two numbers of the axis touch, however large the text is', async () => {
+        for (const [width, size] of [
+          [320, ''],
+          [360, ''],
+          [360, '&size=large'],
+          [1280, '&size=large'],
+        ]) {
+          const { page } = await still(`&story.off=all${size}`)
+          await resize(page, Number(width), 900)
+          await waitInPage(page, `document.querySelector('#story .way svg').clientWidth < ${width}`)
+          const { tight, ticks } = await page.evaluate(() => {
+            const all = (/** @type {string} */ part) => [
+              .../** @type {NodeListOf<SVGElement>} */ (document.querySelectorAll(`#story .way ${part}`)),
+            ]
+            const box = (/** @type {Element} */ one) => one.getBoundingClientRect()
+            const boxes = all('rect:not(.target)').map(box)
+            const tight = all('.name').filter((name) => {
+              const { left, right, top } = box(name)
+              return !boxes.some(
+                (one) =>
+                  one.left < left - 2 && one.right > right + 2 && one.bottom > top && one.top < top + 9,
+              )
+            })
+            const ticks = all('.tick').map(box)
+            return {
+              tight: tight.map(({ textContent }) => textContent),
+              ticks: ticks.slice(1).map(({ left }, i) => left - ticks[i].right),
+            }
+          })
+          assert.deepEqual(tight, [], `${width}${size}`)
+          assert.ok(Math.min(...ticks) > 3, `${width}${size}: between numbers of the axis are ${ticks}`)
           await page.close()
         }
       })
