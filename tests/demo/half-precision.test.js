@@ -203,9 +203,16 @@ test('a guess brings the factor and the norms at which its answer holds, as one 
     ready: WHOLE_SECTION,
     features: { 'prefers-reduced-motion': 'reduce' },
   })
+  /** The buttons of the precision that can be pressed: without a norm none changes anything. */
+  const enabled = () =>
+    page.$$eval('#half-precision [aria-label="precision"] button:enabled', (all) =>
+      all.map((one) => one.textContent),
+    )
+  assert.deepEqual(await enabled(), [])
   await click(page, '#half-precision .guess button ::-p-text(zeros)')
   await eventually(async () => (await steps(page)).at(-1) === '0', 'the norm gives no zero')
   assert.deepEqual((await steps(page)).slice(4, 6), ['∞', '∞'])
+  assert.deepEqual(await enabled(), ['float32', 'float16'])
   await press(page, 'Control', 'z')
   assert.match(await text(page, '#half-precision .figure'), /No norm/)
   const isSeen = await page.$$eval('#half-precision dd', (all) =>
