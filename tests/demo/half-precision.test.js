@@ -65,10 +65,9 @@ testInNode('layer norm in float16 is that of PyTorch’s float16 tensors, bit fo
 testInNode('from |x − μ| = 256 on a square is ∞, their sum sooner; then β is left, never a NaN', () => {
   const least = Array.from({ length: 4096 }, (_, i) => i / 8).find((one) => float16(one ** 2) === Infinity)
   const most = float16(65519)
-  says(
-    `It ends at ${most.toLocaleString('en')}: from |x − μ| = ${least} on a square is too large, and the sum`,
-  )
-  says(`The 80 squares may add up to ${most.toLocaleString('en')}: √(${most.toLocaleString('en')} / 80).`)
+  says(`It ends at ${most.toLocaleString('en')}: where |x − μ| is ${least} or more, its square is too large`)
+  says(`80 squares may add up to ${most.toLocaleString('en')}. How large may σ be?`)
+  says(`σ² is their mean: σ may be √(${most.toLocaleString('en')} / 80).`)
   gpt.manualSeed(1)
   const first = [-165, -150, -130, -115, -95, -80, -65, 800]
   const [scale, shift] = [Array(8).fill(1), [0.4, -0.3, 0.2, -0.5, 0.1, 0.6, -0.2, 0.3]]
@@ -215,8 +214,11 @@ test('a guess brings the factor and the norms at which its answer holds, as one 
   assert.deepEqual(await enabled(), ['float32', 'float16'])
   await press(page, 'Control', 'z')
   assert.match(await text(page, '#half-precision .figure'), /No norm/)
-  const isSeen = await page.$$eval('#half-precision dd', (all) =>
-    all.map((one) => one.checkVisibility({ visibilityProperty: true })),
+  // In one step: with the row's largest number its terms change, and an old term is not seen.
+  const isSeen = await page.evaluate(() =>
+    Array.from(document.querySelectorAll('#half-precision dd'), (one) =>
+      one.checkVisibility({ visibilityProperty: true }),
+    ),
   )
   assert.deepEqual(isSeen, Array(8).fill(true), 'a dash stands for each step that is not computed')
   await waitInPage(page, () => /story\.off=all.*half-precision\.factor=1$/.test(location.search))

@@ -117,9 +117,7 @@ testInNode('by how much feature 77 puts Ines ahead of Her, and all others put He
   const [learned, none, one] = [undefined, 0, 1].map((scale) => nextWord(model, ids, scale))
   const { slope, rest } = leadOf(none, one, pair)
   const [by, others, least] = [slope, -rest, -rest / slope].map((one) => one.toFixed(2))
-  says(
-    `So it puts Ines ahead by γ · ${by}, and the other ${learned.row.length - 1} features put Her ahead by`,
-  )
+  says(`so it puts Ines ahead by γ · ${by}, and all the rest puts Her ahead by`)
   says(`by ${others}: γ must be above ${least}. No other`)
   // A score is a sum: it goes with γ in a straight line.
   const lead = Math.log(learned.words[pair[0]] / learned.words[pair[1]])
@@ -127,7 +125,7 @@ testInNode('by how much feature 77 puts Ines ahead of Her, and all others put He
   // The feature before its γ, times what it counts for both words.
   const before = (learned.row[FEATURE] - (norms[8].shift?.data[FEATURE] ?? 0)) / norms[8].scale.data[FEATURE]
   says(
-    `In this row feature ${FEATURE + 1} is ${before.toFixed(2)} before its γ; it counts 0.54 for Ines and −0.18 for`,
+    `In this row feature ${FEATURE + 1} is ${before.toFixed(2)} before its γ; it counts 0.54 for Ines and −0.18 for Her`,
   )
   near(before * (0.54 + 0.18), slope, 0.02)
   const scores = [learned, none].map(({ words }) => pair.map((word) => words[word]))
@@ -173,7 +171,7 @@ test('γ of feature 77 changes how likely each next word is', async () => {
     }
   }
   await assertShows(undefined)
-  assert.match(await text(page, `${ROOT} .lead`), /γ · 1\.30 − 1\.67 = 0\.73$/)
+  assert.match(await text(page, `${ROOT} .lead`), /γ · 1\.305 − 1\.673 = 0\.73$/)
   await pressButton(page, 'Her') // the guess sets γ to 1
   await assertShows(1)
   assert.equal(await text(page, `${ROOT} .words b`), 'Her')

@@ -175,7 +175,7 @@ test('until the model is there, the page shows what it will write', async () => 
   assert.notEqual(shown[0], shown[1])
   says(`before each part and at the end: ${NORMS} here, 2 · 12 + 1 = ${2 * 12 + 1} in the small GPT-2.`)
   says(`one at the end: ${2 * 12 + 1} in the small GPT-2. Without them it babbles.`)
-  says(`The strokes are the ${model.embDim} numbers of the newest word.`)
+  says(`The strokes are the ${model.embDim} numbers of the newest word, gray before a norm`)
   for (const { rows } of [way.with, way.without]) assert.equal(rows.length, 2 * NORMS * model.embDim)
 })
 

@@ -587,7 +587,7 @@ test('the code comes with what PyTorch prints, and says why a mean is not 0', as
   for (const [query, why] of /** @type {const} */ ([
     [
       'example.divisor=n-1&example.eps=0',
-      /Why does a mean read -?\d\.\de-0\d and not 0\? .* scientific notation/,
+      /Why does a mean read -?\d\.\d{4}e-0\d and not 0\? .* scientific notation/,
     ],
     ['example.edits=beta1:1', /With another scale or shift the mean need not be 0/],
     ['example.edits=beta1:0.0001', /With another scale or shift the mean need not be 0/],

@@ -4,11 +4,11 @@ import type { Replacement, Step } from './engine.ts'
 
 /** Each replacement's name, and what is said before the norms that it replaces. */
 export const REPLACEMENTS: Record<Replacement, { name: string; phrase: string }> = {
-  nothing: { name: 'left out', phrase: 'without' },
-  mean: { name: 'only − μ', phrase: 'only − μ in' },
-  rms: { name: 'without − μ: RMSNorm', phrase: 'no − μ in' },
-  plain: { name: 'γ = 1, β = 0', phrase: 'γ = 1 and β = 0 in' },
-  half: { name: 'in float16', phrase: 'float16 in' },
+  nothing: { name: 'is left out', phrase: 'without' },
+  mean: { name: 'only subtracts μ', phrase: 'only − μ in' },
+  rms: { name: 'subtracts no μ: RMSNorm', phrase: 'no − μ in' },
+  plain: { name: 'has γ = 1, β = 0', phrase: 'γ = 1 and β = 0 in' },
+  half: { name: 'computes in float16', phrase: 'float16 in' },
 }
 
 /** @param i of a norm, from 0 @param norms two in each block, and the final one */

@@ -20,7 +20,7 @@ export const SOURCES = [
   },
   {
     who: 'onnxruntime 31626',
-    title: 'the norm that failed in silence',
+    title: 'fp16 overflow in a decomposed LayerNorm',
     href: 'https://github.com/microsoft/onnxruntime/issues/31626',
   },
 ]

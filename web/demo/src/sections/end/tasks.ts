@@ -44,9 +44,9 @@ export const TASKS: readonly Task[] = [
       page.edit('half-precision', { precision: 'float16' })
     },
     does: 'In float16 move the factor until σ² is a number.',
-    asks: 'How large may σ be?',
+    asks: 'The 80 squares may add up to 65,504. How large may σ be?',
     answer: '28.6',
-    why: 'The 80 squares may add up to 65,504: √(65,504 / 80).',
+    why: 'σ² is their mean: σ may be √(65,504 / 80).',
   },
   {
     id: 'batch-norm',
