@@ -351,6 +351,23 @@ test('a finger drags a dot; “the first rows” takes it back, and leaves the s
   await page.close()
 })
 
+test('on a phone the numbers under the dots stand apart, and the statistics below the bar above them', async () => {
+  const { page } = await site.open(ALONE, { ...STILL, width: 360, height: 740 })
+  const boxes = (/** @type {string} */ part) =>
+    page.$$eval(`#opening .hero ${part}`, (all) => all.map((one) => one.getBoundingClientRect().toJSON()))
+  const [bar, [, second]] = await Promise.all(['.deviation', '.stat'].map(boxes))
+  const room = second.top - (bar[0].top + 3) // half of the bar's width
+  assert.ok(room >= 0, `${room} pixels below the bar`)
+  await word(page, 'numbers')
+  const numbers = await boxes('.value')
+  assert.equal(numbers.length, 12)
+  for (const { left, right, top } of numbers)
+    for (const other of numbers)
+      if (other.top === top && other.left > left)
+        assert.ok(other.left >= right + 8, `${other.left - right} pixels between two numbers`)
+  await page.close()
+})
+
 test('a link with the switch off moves nothing', async () => {
   const linked = await site.open(`${ALONE}&story.off=all`, { first: noteShow })
   await waitInPage(linked.page, `shown.some(({ babble }) => babble.length > 30)`)

@@ -36,7 +36,7 @@ export interface DotRow extends Partial<Row> {
   height?: number
   /** Writes the values under their dots. */
   numbers?: boolean
-  /** How many decimals the numbers and the statistics have: 2 by default, or 4. */
+  /** How many decimals the numbers and the statistics have: 2 by default, or 4. Numbers of a narrow figure have 2. */
   digits?: 2 | 4
   /** Of a row of strokes. */
   color?: 'with' | 'without'
@@ -109,6 +109,10 @@ export const summaryOf = (row: DotRow) =>
     .map(([name, value]) => `${name} ${cellText(value, row.digits ?? 2)}`)
     .join(' · ')
 
+/** A number as it stands under its dot. */
+export const numberText = ({ digits = 2 }: DotRow, value: number, narrow: boolean) =>
+  cellText(value, narrow ? 2 : digits)
+
 /** A row's statistics by their names, as far as it has them. */
 export const statsOf = ({ mean, variance }: DotRow) =>
   Object.entries({ mean, variance }).filter((one): one is [string, number] => one[1] !== undefined)
@@ -130,7 +134,7 @@ export function layout(rows: readonly DotRow[], { x: shared, left, right, width,
     const head = narrow && heads.length ? HEAD * (heads.join('  ').length * LETTER > width ? 2 : 1) : 0
     const y = top + head + size.above
     const longest = row.numbers
-      ? Math.max(...row.values.map((value) => cellText(value, row.digits ?? 2).length))
+      ? Math.max(...row.values.map((value) => numberText(row, value, narrow).length))
       : 0
     const least = Math.max(APART, longest * LETTER)
     // Large text needs more, where there is room.
@@ -146,7 +150,7 @@ export function layout(rows: readonly DotRow[], { x: shared, left, right, width,
       /** The row's line. */
       y,
       /** Where the label and the statistics stand above the row: on one line if both fit, otherwise on two. */
-      headlines: [top + HEAD - 7, top + Math.max(HEAD, head) - 7],
+      headlines: [top + HEAD - 4, top + Math.max(HEAD, head) - 4],
       /** The values along the row. NaN has no place. */
       xs,
       /** How far each dot stands above the row's line; empty if the values are strokes. */
