@@ -127,6 +127,8 @@ test('the presenting mode shows one figure at a time, as large as the window: ke
     await resize(page, width, height)
     await fits(ids[0])
   }
+  const widths = await page.$$eval('.section', (all) => all.map((one) => one.clientWidth))
+  assert.equal(new Set(widths).size, 1, `what is hidden is drawn by another width: ${widths}`)
   for (const [i, id] of ids.slice(1).entries()) {
     await press(page, forth[i % 3])
     await fits(id)

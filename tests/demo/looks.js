@@ -37,7 +37,7 @@ export async function point(page, selector) {
 const TOLERANCE = 2
 
 /** Inherited styles. A line has those that differ from the parent's. */
-const INHERITED = `accent-color color cursor fill fill-opacity font-family font-feature-settings
+const INHERITED = `accent-color color color-scheme cursor fill fill-opacity font-family font-feature-settings
   font-size font-style font-variant-numeric font-weight letter-spacing list-style-type overflow-wrap
   paint-order pointer-events stroke stroke-dasharray stroke-linecap stroke-linejoin stroke-opacity
   stroke-width text-align text-anchor text-indent text-transform text-wrap-style user-select visibility white-space`
@@ -141,8 +141,9 @@ function write(selector, inherited, own, live) {
   }
   return [...document.querySelectorAll(selector)]
     .flatMap((one) => {
-      const parent = one.parentElement ?? one
-      return lines([one], read(parent), parent.getBoundingClientRect())
+      const parent = one.parentElement
+      // The root element has the styles that differ from the defaults.
+      return lines([one], parent ? read(parent) : defaults, (parent ?? one).getBoundingClientRect())
     })
     .join('\n')
 }
