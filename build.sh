@@ -174,7 +174,7 @@ say_how_to_install() {
     [[ -z $names ]] || say "$1: sudo apt-get update && sudo apt-get install --no-install-recommends" $names
 }
 
-optional_in_tests='simde fuzzer chromium firefox'
+optional_in_tests='simde fuzzer chromium'
 
 # need 'REQUIRED...' 'OPTIONAL...': installs missing tools where this script may, and stops if a required one
 # is still missing. One message names everything that is missing.
@@ -294,7 +294,7 @@ run_tests() {
     local again=
     if [[ ${1:-} == --again ]]; then again=$1 && shift; fi
     if [[ ${1:-} == tests/c && ${2:-/} != */* ]]; then test_kernels "${@:2}"; fi
-    if [[ ${1:-} == all ]]; then optional_in_tests+=' browser webkit'; fi
+    if [[ ${1:-} == all ]]; then optional_in_tests+=' browser firefox webkit'; fi
     prepare compiler "$optional_in_tests"
     if [[ ${1:-} == all ]]; then newer_node && npm_beside types || say 'npm cannot install TypeScript 5'; fi
     export_tools

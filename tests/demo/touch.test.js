@@ -128,12 +128,14 @@ test('from whatever a finger starts, a swipe up scrolls the page, and changes an
     ])
   const before = await state()
   const fields = 'input[type="range"], table.x tr:first-child td:nth-child(2) input'
-  for (const start of await page.$$(`:is(.rows, .way, .grid) svg, #opening .handle, ${fields}`)) {
+  for (const start of await page.$$(
+    `:is(.rows, .way, .grid) svg, #opening .handle[aria-label$="number 1"], ${fields}`,
+  )) {
     const { x, y } = await middleOf(start)
     const from = await page.evaluate(() => scrollY)
     const finger = await page.touchscreen.touchStart(x, y)
-    for (let i = 1; i <= 8; i++) {
-      await finger.move(x + i, y - 20 * i)
+    for (let i = 1; i <= 4; i++) {
+      await finger.move(x + 2 * i, y - 40 * i)
       await page.evaluate(drawn)
     }
     await finger.end()
