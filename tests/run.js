@@ -14,12 +14,13 @@ import { run } from 'node:test'
 import { ALONE, digests, readPassed, writePassed } from './passed.js'
 import reporter from './reporter.js'
 
-/** Not run by default: other environments than the main ones, paper, minutes of training, and the build. */
+/** Not run by default: other environments than the main ones, paper, fingers, minutes of training, and the build. */
 const ONLY_IN_ALL = [
   'tests/build.test.js',
   'tests/consumers/',
   'tests/training/',
   'tests/demo/print.test.js',
+  'tests/demo/touch.test.js',
   'tests/demo/webkit.test.js',
   'tests/notebook/webkit.test.js',
 ]

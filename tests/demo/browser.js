@@ -224,6 +224,18 @@ export async function setSize(page, width, height) {
   }
 }
 
+/**
+ * Lets fingers point, or a mouse. Puppeteer's viewport would load the page again for that: then it sometimes draws no
+ * frame any more.
+ *
+ * @param {Page} page
+ * @param {boolean} enabled
+ */
+export async function setTouch(page, enabled) {
+  const session = await page.createCDPSession()
+  await session.send('Emulation.setTouchEmulationEnabled', { enabled })
+}
+
 /** Resizes an open page, and waits until its new size is drawn. @type {typeof setSize} */
 export async function resize(page, width, height) {
   await setSize(page, width, height)
@@ -354,8 +366,8 @@ export async function open(browser, url, options = {}) {
     const isInput = !FILE.startsWith('tests/demo/') || mayRead(FILE, `web/demo/dist${pathname}`)
     assert.ok(isInput, `${FILE} reads ${pathname}: see tests/passed.js`)
   })
-  if (touch) await page.setViewport({ width, height, isMobile: true, hasTouch: true })
-  else await setSize(page, width, height)
+  await setSize(page, width, height)
+  if (touch) await setTouch(page, true)
   const media = Object.entries(features).map(([name, value]) => ({ name, value }))
   if (media.length) await page.emulateMediaFeatures(media)
   // Chromium reports on the console what its policy forbade; Firefox does not.

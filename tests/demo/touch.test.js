@@ -1,19 +1,32 @@
-// The page on a phone, used by fingers alone.
+// The page on a phone, used by fingers alone, in a Chromium that draws by itself: chromium-headless-shell draws when
+// it is told to (browser.js), and a touch that comes meanwhile sometimes stops it for good.
 
-/** @import { ElementHandle, Page } from 'puppeteer-core' */
+/** @import { Browser, ElementHandle, Page } from 'puppeteer-core' */
 
 import assert from 'node:assert/strict'
-import { drawn, field, get, openAll, overflow, test, text, useSite } from './browser.js'
+import * as runner from 'node:test'
+import { drawn, field, get, launch, open, openAll, overflow, serve, text } from './browser.js'
 import { STEPS } from '../../build/demo/sections/worked-example/steps.js'
 
-const site = useSite()
+const { CHROMIUM, CHROMIUM_BROWSER } = process.env
+const skip = CHROMIUM && CHROMIUM_BROWSER ? false : 'no Chromium with a window here'
+/** @type {(name: string, run: () => Promise<void>) => void} */
+const test = (name, run) => void runner.test(name, { skip }, run)
+
+/** @type {Browser} */
+let browser
+if (!skip) {
+  runner.before(async () => void (browser = await launch('chrome', {}, CHROMIUM_BROWSER)))
+  runner.after(() => browser.close())
+}
+
 const PHONE = { width: 360, height: 740, touch: true, features: { 'prefers-reduced-motion': 'reduce' } }
 const COMPUTED = '#worked-example'
 const hint = 'Drag a dot. Point at a number, or tap it, to see how it was computed.'
 
 /** The whole page, with every figure. */
 async function openPhone(options = {}) {
-  const opened = await site.open('', { ...PHONE, ...options })
+  const opened = await open(browser, await serve(), { ...PHONE, ...options })
   await openAll(opened.page)
   return opened
 }
