@@ -225,8 +225,7 @@ export async function setSize(page, width, height) {
 }
 
 /**
- * Lets fingers point, or a mouse. Puppeteer's viewport would load the page again for that: then it sometimes draws no
- * frame any more.
+ * Lets fingers point, or a mouse. Puppeteer's viewport would load an open page again for that.
  *
  * @param {Page} page
  * @param {boolean} enabled

@@ -13,7 +13,6 @@ import {
   openMenu,
   press,
   resize,
-  setTouch,
   test,
   useSite,
   waitInPage,
@@ -155,7 +154,7 @@ test('the presenting mode shows one figure at a time, as large as the window: ke
 test('where a finger points, buttons lead from slide to slide', async () => {
   const { page } = await site.open('', SLIDE)
   await openAll(page)
-  await setTouch(page, true)
+  await page.setViewport({ ...SLIDE, hasTouch: true, isMobile: true })
   await openMenu(page)
   await choose(page, 'Present')
   const leads = async (/** @type {string} */ word, /** @type {string} */ to) => {
