@@ -17,10 +17,10 @@ usage: ./build.sh [build | demo | test | fuzz | coverage | bench | compare | con
           --port N   the port, 4173 by default. If it is in use, the next free port is taken
           --watch    serve the sources with Vite's own server: an edit of web/demo or web/notebook shows at once
   test [--again] [all] [PATH ...]
-          build, then run every promise of the package and of the page on a screen once. With all: also on
-          paper and by touch, on the other builds, threads, browsers, compilers and environments, and lint. With paths: only
-          these test files, and those in these folders. At the end it prints the tests that this system had to skip, each with its
-          reason, and the ten slowest tests.
+          build, then run every promise of the package and of the page once. With all: also printing and touch,
+          the other builds, threads, browsers, compilers and environments, and lint. With paths: only these test
+          files, and those in these folders. At the end it prints the tests that this system had to skip, each
+          with its reason, and the ten slowest tests.
           A test file that passed, also in test all, is not run again while nothing that it may read has changed:
           the summary says how many tests that are. With --again, with paths, and where CI is set, it is
   test tests/c NAME ...

@@ -14,7 +14,7 @@ import { run } from 'node:test'
 import { ALONE, digests, readPassed, writePassed } from './passed.js'
 import reporter from './reporter.js'
 
-/** Not run by default: other environments than the main ones, paper, fingers, minutes of training, and the build. */
+/** Run in test all only: other environments than the main ones, printing, touch, minutes of training, and the build. */
 const ONLY_IN_ALL = [
   'tests/build.test.js',
   'tests/consumers/',

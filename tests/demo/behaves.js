@@ -320,7 +320,8 @@ async function operate(CONTROLS, TOGGLE, LIVE, MOST) {
       const { search } = location
       await write(name, act)
       if (search !== location.search) await write('undo', () => press('Control+z'), before)
-      // A click that only shows something else, such as the next step of a calculation, is repeated: undo does not take it back.
+      // Some clicks only show something else, such as the next step of a calculation. Undo does not take such a
+      // click back, so the same control is clicked again.
       for (let i = 2; name === 'click' && search !== location.search && i < 6; i++)
         await write(`click ${i}`, act)
     }
@@ -349,7 +350,7 @@ function compare(recorded, now) {
  *
  * @param {Opened} opened
  * @param {string} name of the file in behaves/
- * @param {string} [without] a selector of more elements that are neither operated nor written
+ * @param {string} [without] a selector of elements that are left out, besides LIVE
  */
 export async function assertBehaves({ page, complaints, foreign }, name, without = 'none') {
   const now = await page.evaluate(operate, CONTROLS, TOGGLE, `${LIVE}, ${without}`, MOST)

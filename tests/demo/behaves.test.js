@@ -27,7 +27,7 @@ for (const [id, ready] of Object.entries(SECTIONS))
     await opened.page.close()
   })
 
-/** Parts of sections in another state: their controls do there what they do not do in the first state. */
+/** Two sections in states other than their first one. Some controls do something else in these states. */
 const STATES = [
   {
     name: 'story-off',

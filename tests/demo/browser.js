@@ -26,6 +26,7 @@ import { mayRead } from '../passed.js'
 export const skipped = {
   chrome: !process.env.CHROMIUM && 'no Chromium or Chrome that tests can control: see ./build.sh --help',
   firefox: !process.env.FIREFOX && 'no Firefox that tests can control: see ./build.sh --help',
+  window: !process.env.CHROMIUM_BROWSER && 'no Chromium with a window here',
 }
 
 /** The browsers in which tests of several browsers run. @type {('chrome' | 'firefox')[]} */
@@ -191,11 +192,12 @@ const shared = new Map()
  *
  * @param {'chrome' | 'firefox'} [browser]
  * @param {Record<string, string>} [reader] one of READERS
+ * @param {string} [chromium] the program
  * @returns {Promise<Browser>}
  */
-export function share(browser = 'chrome', reader = READERS[0]) {
-  const key = browser === 'chrome' ? browser : JSON.stringify(reader)
-  const started = shared.get(key) ?? launch(browser, browser === 'chrome' ? {} : reader)
+export function share(browser = 'chrome', reader = READERS[0], chromium = process.env.CHROMIUM) {
+  const key = browser === 'chrome' ? `${chromium}` : JSON.stringify(reader)
+  const started = shared.get(key) ?? launch(browser, browser === 'chrome' ? {} : reader, chromium)
   shared.set(key, started)
   return started
 }
@@ -222,17 +224,6 @@ export async function setSize(page, width, height) {
     if (!/setScreenOrientationOverride/.test(String(error))) throw error
     await page.waitForFunction((w, h) => innerWidth === w && innerHeight === h, {}, width, height)
   }
-}
-
-/**
- * Lets fingers point, or a mouse. Puppeteer's viewport would load an open page again for that.
- *
- * @param {Page} page
- * @param {boolean} enabled
- */
-export async function setTouch(page, enabled) {
-  const session = await page.createCDPSession()
-  await session.send('Emulation.setTouchEmulationEnabled', { enabled })
 }
 
 /** Resizes an open page, and waits until its new size is drawn. @type {typeof setSize} */
@@ -365,8 +356,8 @@ export async function open(browser, url, options = {}) {
     const isInput = !FILE.startsWith('tests/demo/') || mayRead(FILE, `web/demo/dist${pathname}`)
     assert.ok(isInput, `${FILE} reads ${pathname}: see tests/passed.js`)
   })
-  await setSize(page, width, height)
-  if (touch) await setTouch(page, true)
+  if (touch) await page.setViewport({ width, height, isMobile: true, hasTouch: true })
+  else await setSize(page, width, height)
   const media = Object.entries(features).map(([name, value]) => ({ name, value }))
   if (media.length) await page.emulateMediaFeatures(media)
   // Chromium reports on the console what its policy forbade; Firefox does not.
@@ -408,12 +399,13 @@ function goByFrames() {
 /**
  * Starts a server of the page, and Chromium, for the tests of a file.
  *
- * @param {{ saves?: boolean }} [options] saves: the tests save files, which takes a profile of their own
+ * @param {{ saves?: boolean, chromium?: string }} [options] saves: the tests save files, which takes a profile of
+ *   their own; chromium: the program
  * @returns {Site}
  */
-export function useSite({ saves = false } = {}) {
+export function useSite({ saves = false, chromium } = {}) {
   const site = new Site()
-  before(() => site.start(saves))
+  before(() => site.start(saves, chromium))
   after(() => site.stop())
   return site
 }
@@ -440,10 +432,10 @@ class Site {
     return this.#own ?? this.#started()
   }
 
-  /** @param {boolean} saves */
-  async start(saves) {
+  /** @param {boolean} saves @param {string} [chromium] */
+  async start(saves, chromium) {
     this.url = await serve()
-    this.#browser = await share()
+    this.#browser = await share('chrome', READERS[0], chromium)
     this.folder = mkdtempSync(join(tmpdir(), 'gpt-layers-'))
     if (!saves) return
     this.#own = await this.newProfile()

@@ -195,7 +195,7 @@ test('left and right step what a slide shows, visibly, and nothing that is hidde
     await press(page, 'ArrowUp')
   }
   assert.equal((await page.evaluate(slide)).shown, ids[0])
-  await press(page, 'ArrowLeft') // the switch is off since another slide
+  await press(page, 'ArrowLeft') // on an earlier slide the right key switched the norms off
   await eventually(async () => !(await state()).includes('story.off'), 'the switch stays off')
   const { precision, scale } = Object.fromEntries(
     [...new URLSearchParams(await state())].map(([name, value]) => [name.split('.').at(-1), value]),

@@ -202,7 +202,7 @@ test('a guess brings the factor and the norms at which its answer holds, as one 
     ready: WHOLE_SECTION,
     features: { 'prefers-reduced-motion': 'reduce' },
   })
-  /** The buttons of the precision that can be pressed: without a norm none changes anything. */
+  /** The buttons float32 and float16 that can be pressed. While layer norm is off, neither can: it would change nothing. */
   const enabled = () =>
     page.$$eval('#half-precision [aria-label="precision"] button:enabled', (all) =>
       all.map((one) => one.textContent),
@@ -214,7 +214,7 @@ test('a guess brings the factor and the norms at which its answer holds, as one 
   assert.deepEqual(await enabled(), ['float32', 'float16'])
   await press(page, 'Control', 'z')
   assert.match(await text(page, '#half-precision .figure'), /No norm/)
-  // In one step: with the row's largest number its terms change, and an old term is not seen.
+  // The page is asked once. Between two questions the row may get other terms, and a removed term is not visible.
   const isSeen = await page.evaluate(() =>
     Array.from(document.querySelectorAll('#half-precision dd'), (one) =>
       one.checkVisibility({ visibilityProperty: true }),

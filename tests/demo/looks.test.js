@@ -64,7 +64,8 @@ function holdTraining() {
 }
 
 test('the whole page looks as it was recorded, on a phone and on a laptop, at first and in use', async () => {
-  // The training has no such rate: the page says so in its notice, which is recorded, too. In float16 numbers are lost.
+  // The training has no rate of 99: the page says so in its notice, which is recorded, too. In float16 some numbers are
+  // ∞ or lost, and have a color.
   const state = '?training.rate=99&half-precision.precision=float16'
   const { page } = await site.open(state, { ...PHONE, first: holdTraining })
   await openAll(page)
@@ -102,7 +103,7 @@ test('a slide looks as it was recorded', async () => {
     await openMenu(page)
     await choose(page, 'Present')
     await page.waitForSelector(`#${id}.presented`)
-    for (let i = 0; i < 7; i++) await page.evaluate(drawn) // it takes six steps to be as large as fits
+    for (let i = 0; i < 7; i++) await page.evaluate(drawn) // Present.svelte zooms in up to six steps, of two frames each
     await assertLooks(page, `slide-${id}`, '.presented')
     await press(page, 'Escape')
   }

@@ -434,7 +434,8 @@ test('scrolled away, the switch stays at the top of the window, and acts on the 
   const seen = () => page.$eval(small, (one) => one.checkVisibility({ visibilityProperty: true }))
   for (const { width, height, checked, shown } of [
     { width: 1440, height: 900, checked: 'false', shown: STATS.off },
-    { width: 360, height: 740, checked: 'true', shown: '' }, // on a phone, mean and variance are words of one text: no element has the class number
+    // On a phone mean and variance are words of one text, so no element has the class number.
+    { width: 360, height: 740, checked: 'true', shown: '' },
   ]) {
     await resize(page, width, height)
     assert.equal(await seen(), false)

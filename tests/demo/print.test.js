@@ -14,7 +14,7 @@ const readyToPrint = (page) =>
   waitInPage(page, () => [...document.fonts].every(({ status }) => ['loaded', 'error'].includes(status)))
 
 test('on paper every section is there, whole and in color, and no control', async () => {
-  // Paper is light. The page has no such rate, and says so in its notice.
+  // On the screen the page is dark. The training has no rate of 99: the page says so in its notice.
   const { page, complaints } = await site.open('?theme=dark&training.rate=99', STILL)
   await openAll(page)
   await page.$eval('dialog', (dialog) => /** @type {HTMLDialogElement} */ (dialog).showModal())

@@ -1,4 +1,4 @@
-// How the page starts a worker, with a worker that the test controls.
+// The page starts its worker a second time if the first start fails. Here a fake worker starts and fails.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -202,7 +202,7 @@ test('a preview of a link has a title and a sentence, and the picture in the REA
         }),
       )
       const [{ data }, icon, screenshot] = pictures
-      /** Whether something is drawn at a pixel of the icon: its corner is empty. */
+      /** Whether a pixel of the icon differs in color from the icon's first pixel, where nothing is drawn. */
       const isDrawn = (/** @type {number} */ i) =>
         [0, 1, 2].some((part) => Math.abs(icon.data[4 * i + part] - icon.data[part]) > 32)
       return {
@@ -213,7 +213,7 @@ test('a preview of a link has a title and a sentence, and the picture in the REA
           const both = [more(0, 2), more(2, 0)].map((all) => all.filter(Boolean).length > 500)
           return [width, height, ...both]
         }),
-        /** Of the icon's pixels, those that are drawn on one side of the axis and not on the other. */
+        /** How many pixels of the icon are drawn on its left or right half, but not on the other one. */
         lopsided: Array.from({ length: icon.width * icon.height }, (_, i) => i).filter(
           (i) => isDrawn(i) !== isDrawn(i - 2 * (i % icon.width) + icon.width - 1),
         ).length,

@@ -30,7 +30,7 @@ import {
   press,
   resize,
 } from './browser.js'
-import { setTouch, test, text, type, useSite, WHOLE_SECTION } from './browser.js'
+import { test, text, type, useSite, WHOLE_SECTION } from './browser.js'
 
 const notebook = golden('notebook')
 await load()
@@ -370,8 +370,9 @@ test('a number is taken at Enter or when its field is left, not at Escape; what 
   await focus(page, field('x₁₁'))
   // A phone's keypad may have no minus sign.
   const sign = `${ROOT} .sign`
+  const session = await page.createCDPSession()
   for (const enabled of [true, false]) {
-    await setTouch(page, enabled)
+    await session.send('Emulation.setTouchEmulationEnabled', { enabled })
     assert.equal(await page.$eval(sign, (one) => one.checkVisibility()), enabled, `with fingers: ${enabled}`)
   }
   for (const typed of ['-1.5', '1.5']) {

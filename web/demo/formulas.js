@@ -3,7 +3,8 @@
 import temml from 'temml'
 
 /**
- * MathML without style attributes, which the page's policy forbids. An accent, such as a hat, is as large as in text.
+ * MathML without style attributes, which the page's policy forbids. A hat is marked as an
+ * accent, or else browsers draw it too small.
  *
  * @param {string} source TeX
  * @returns {string}

@@ -49,7 +49,7 @@ export function inWorker<T>(create: () => Worker, failed: () => void): Remote<T>
       worker = create()
       worker.addEventListener('message', ({ data }) => {
         if (data !== STARTED) return
-        tries = 1 // an error from here on is not a failed start
+        tries = 1 // a later error is not a failed start: the worker is not started again
         resolve(worker)
       })
       worker.addEventListener('error', () => {

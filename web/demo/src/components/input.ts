@@ -72,7 +72,7 @@ const placeOf = (event: InFigure<MouseEvent>): Place =>
 export function dragging<Dot>({ find, take, move, restore, hover }: Dragged<Dot>) {
   /** grip: pixels from the dot's middle to the pointer; waits: the finger has not moved sideways yet */
   let drag: { dot: Dot; value: number; from: Place; grip: number; waits: boolean } | null = null
-  /** Whether a finger has only touched the figure. */
+  /** Whether the last touch was a tap: it has dragged no dot. */
   let tapped = false
   return {
     get active() {
@@ -92,7 +92,7 @@ export function dragging<Dot>({ find, take, move, restore, hover }: Dragged<Dot>
     },
     over(event: InFigure) {
       const place = placeOf(event)
-      if (!drag) return void (event.pointerType !== 'touch' && hover(place)) // it scrolls
+      if (!drag) return void (event.pointerType !== 'touch' && hover(place)) // a finger that moves scrolls the page
       if (drag.waits) {
         if (!isSideways(drag.from, place)) return
         drag.waits = false
@@ -104,7 +104,7 @@ export function dragging<Dot>({ find, take, move, restore, hover }: Dragged<Dot>
       tapped = event.pointerType === 'touch' && (!drag || drag.waits)
       drag = null
     },
-    /** After a tap the browser takes the focus away, and then sends the click. */
+    /** A tap points here, not in `up`: between both events the browser moves the focus, which would end the pointing. */
     click(event: InFigure<MouseEvent>) {
       if (!tapped) return
       tapped = false

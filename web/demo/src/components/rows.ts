@@ -36,7 +36,7 @@ export interface DotRow extends Partial<Row> {
   height?: number
   /** Writes the values under their dots. */
   numbers?: boolean
-  /** How many decimals the numbers and the statistics have: 2 by default, or 4. Numbers of a narrow figure have 2. */
+  /** How many decimals the numbers and the statistics have: 2 by default, or 4. In a narrow figure the numbers have 2. */
   digits?: 2 | 4
   /** Of a row of strokes. */
   color?: 'with' | 'without'
@@ -109,7 +109,7 @@ export const summaryOf = (row: DotRow) =>
     .map(([name, value]) => `${name} ${cellText(value, row.digits ?? 2)}`)
     .join(' · ')
 
-/** A number as it stands under its dot. */
+/** The text of a number under its dot. */
 export const numberText = ({ digits = 2 }: DotRow, value: number, narrow: boolean) =>
   cellText(value, narrow ? 2 : digits)
 

@@ -11,18 +11,18 @@ export const wide = {
   },
 }
 
-/** Pixels of the width of A4 between print.css's margins, in its zoom. */
+/** The width of A4 between its margins, in pixels, at the zoom of print.css. */
 const PAPER = 800
 
 /**
- * Tells the width of an element when it has one, and each new one:
+ * Calls `tell` with the width of an element: once it has one, and each time it changes.
  *
  *   <div {@attach sized((now) => (width = now))}>
  *
- * On paper it is the sheet's width, without `margins`: a browser measures nothing between the event `beforeprint`
- * and printing.
+ * On paper the width is `onPaper`, in pixels. It cannot be measured: a browser lays nothing out between the event
+ * `beforeprint` and printing.
  *
- * In a task of its own. Svelte's `bind:clientWidth` asks at once: then the browser lays out the page in the middle of
+ * `tell` runs in a task of its own. Svelte's `bind:clientWidth` asks at once: then the browser lays out the page in the middle of
  * its mounting, which is the longest task of the load. And what changes the layout while the observer runs is an
  * error in the console: "ResizeObserver loop completed with undelivered notifications".
  */

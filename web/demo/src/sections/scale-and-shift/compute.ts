@@ -40,7 +40,7 @@ export type Next = ReturnType<typeof nextWord>
  *
  * @param none with γ = 0
  * @param one with γ = 1
- * @returns slope: what the feature adds for γ = 1; rest: what all else adds, its β too
+ * @returns slope: what the feature adds for γ = 1; rest: what everything else adds, with the feature's own β
  */
 export function leadOf(none: Next, one: Next, [word, other]: readonly [number, number]) {
   const [rest, sum] = [none, one].map(({ words }) => Math.log(words[word] / words[other]))

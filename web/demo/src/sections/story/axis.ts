@@ -1,20 +1,20 @@
-// The axis of the figure that follows a row through the GPT. Places go with the square root of the numbers.
+// The axis of the figure “Inside a GPT”. A number's distance from the middle is proportional to its square root.
 
 export interface Axis {
-  /** The axis goes from −limit to limit, a power of 4. */
+  /** The ends of the axis are −limit and limit. The limit is a power of 4: 1, 4, 16 ... */
   limit: number
-  /** For how many words in a row half of its width has been enough. */
+  /** The number of words since one last needed more than half of the axis. */
   words: number
 }
 
 export const FIRST_AXIS: Axis = { limit: 1, words: 0 }
 
-/** Words in a row for which half of the width must be enough before the axis narrows. */
+/** The axis becomes half as wide after this many words that did not need more than half of it. */
 const WORDS = 12
 
 /**
- * The axis for the next word, which shows every number. It widens at once. It narrows at once where a quarter of its
- * width is enough, and where half is enough only after some words, so that it does not change with each word.
+ * Returns the axis for the next word. All numbers are on it. It becomes wider at once. It becomes narrower at once
+ * if a quarter of its width is enough. If half is enough, it waits for some words, so that it seldom changes.
  */
 export function nextAxis({ limit, words }: Axis, numbers: Float32Array): Axis {
   const most = numbers.reduce((most, value) => Math.max(most, Math.abs(value)), 1)
