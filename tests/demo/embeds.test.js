@@ -152,9 +152,7 @@ test('the presenting mode shows one figure at a time, as large as the window: ke
 })
 
 test('where a finger points, buttons lead from slide to slide', async () => {
-  const { page } = await site.open('', SLIDE)
-  await openAll(page)
-  await page.setViewport({ ...SLIDE, hasTouch: true, isMobile: true })
+  const { page } = await site.open('', { ...SLIDE, touch: true })
   await openMenu(page)
   await choose(page, 'Present')
   const leads = async (/** @type {string} */ word, /** @type {string} */ to) => {
