@@ -253,7 +253,7 @@ function compare() {
       const isFront = (kind === 'with') === (all(page, '#training [role="switch"]')[0].ariaChecked === 'true')
       same(svg, `which curve is last, ${name}`, all(svg, '.curve').at(-1) === curve, isFront)
       const caption = all(page, '#training figcaption b')[0].textContent
-      same(svg, `what is in front, ${name}`, caption === `The loss ${name}`, isFront)
+      same(svg, `what is in front, ${name}`, caption === `the loss ${name}`, isFront)
       const last = numbersOf(svg, curve).slice(-10)
       if (last.length < 10) continue
       same(svg, 'the name of a curve', end.textContent, name)
