@@ -151,16 +151,22 @@ test('the presenting mode shows one figure at a time, as large as the window: ke
   await page.close()
 })
 
-test('where a finger points, buttons lead from slide to slide', async () => {
-  const { page } = await site.open('', { ...SLIDE, touch: true })
+test('where a finger points, buttons lead from slide to slide; on a phone no text of a figure lies on another', async () => {
+  const { page } = await site.open('', { width: 360, height: 740, touch: true })
+  const ids = await openAll(page)
+  await page.evaluate(() => scrollTo(0, 0))
   await openMenu(page)
   await choose(page, 'Present')
   const leads = async (/** @type {string} */ word, /** @type {string} */ to) => {
     await click(page, `.topbar button ::-p-text(${word})`)
     await eventually(async () => (await page.evaluate(slide)).shown === to, `${word} does not lead to ${to}`)
   }
-  await leads('Next', 'worked-example')
-  await leads('Previous', 'opening')
+  for (const [i, id] of ids.entries()) {
+    if (i > 0) await leads('Next', id)
+    await page.evaluate(drawn)
+    assert.deepEqual((await page.evaluate(slide)).crossed, [], id)
+  }
+  await leads('Previous', ids[ids.length - 2])
   await click(page, '.topbar button ::-p-text(End)')
   await waitInPage(page, () => document.documentElement.dataset.presenting === undefined)
   await page.close()
