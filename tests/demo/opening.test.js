@@ -319,6 +319,18 @@ test('a number before the norm that is beyond the axis has an arrow beside its r
   }
 })
 
+test('a mean that is beyond the axis has an arrow, as each dot has', async () => {
+  for (const [row, arrows] of /** @type {const} */ ([
+    ['2,2,2,2,2,2.6', 1],
+    ['2,2,2,2,2,8', 2],
+    ['-8,-8,0,0,0,0', 3],
+  ])) {
+    const { page } = await site.open(`${ALONE}&story.off=all&example.first=${row}`, STILL)
+    assert.equal((await page.$$('#opening g:first-of-type > .leaving')).length, arrows, row)
+    await page.close()
+  }
+})
+
 test('a dot that is moved ends the motion of the rows', async () => {
   const { page } = await site.open(`${ALONE}&story.off=all`, { byFrames: true })
   const busy = await page.evaluate(async (selector) => {
