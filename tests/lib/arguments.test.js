@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
 import { functionsOf, OPERATIONS, samplesOf } from '../fuzz/api.js'
+import { fieldsOf, SIGNATURES } from '../fuzz/signatures.js'
 import { LAYERS, TENSOR_OPERATIONS } from '../layers.js'
 import { REFUSALS } from './refusals.js'
 import { assertError, callOf, errorOf } from './rows.js'
@@ -31,7 +32,6 @@ const layers = {
   Conv1D: new gpt.Conv1D(1, 6),
   LayerNorm: new gpt.LayerNorm(6),
   LayerNorm2d: new gpt.LayerNorm([3, 5]),
-  LayerNorm3d: new gpt.LayerNorm([2, 2, 5]),
   RMSNorm: new gpt.RMSNorm(6),
   BatchNorm: new gpt.BatchNorm(6),
   FeedForward: new gpt.FeedForward(config),
@@ -338,15 +338,21 @@ const TAKE_OBJECTS = {
   'Optimizer, optimizer.': 'loadStateDict(given)',
 }
 
-test('only plain objects of known names are options', async () => {
+test('only plain objects of known names are options, and an error says which names and which one was meant', async () => {
   /** @type {Record<string, (given: any) => any>} by class and method */
   const calls = {}
+  /** Their options, as the types have them. @type {Record<string, import('../fuzz/signatures.js').Parameter[]>} */
+  const fields = {}
   for (const [by, list] of Object.entries(TAKE_OBJECTS)) {
     const [owner, receiver = ''] = by.split(', ')
+    const kinds = { functions: 'gpt.', classes: 'new ', Tensor: 'tensor.', init: 'init.' }
+    const kind = kinds[/** @type {keyof typeof kinds} */ (owner)] ?? 'module.'
     for (const text of list.split(/\|\s*/)) {
       const name = text.slice(0, text.indexOf('('))
       const key = /^[a-z]+s$/.test(owner) || owner === 'classes' ? name : `${owner}.${name}`
       calls[key] = (given) => callOf(receiver + text, { ...scope, given })()
+      const { type = '' } = SIGNATURES.get(kind + name)?.find(({ name }) => name === 'options') ?? {}
+      fields[key] = fieldsOf(type) ?? []
     }
   }
   const types = readFileSync(new URL('../../dist/index.d.ts', import.meta.url), 'utf8')
@@ -377,22 +383,29 @@ test('only plain objects of known names are options', async () => {
   const unlike = [null, 1n, of(2, 5), [of(2, 5)], model] // they fit no option, so there is no advice
   others.push(...unlike)
   const before = usedMemory(gpt)
+  /** @type {Record<string, RegExp>} */
+  const kinds = { number: /^number/, boolean: /^boolean/, string: /^'|Reduction/ }
+  let advised = 0
   for (const [name, call] of Object.entries(calls)) {
     for (const other of others) {
-      await assert.rejects(
-        async () => call(other),
-        ({ code, message }) => {
-          assert.equal(code, 'TYPE', `${name}: ${message}`)
-          if (unlike.includes(other)) assert.doesNotMatch(message, /write/)
-          return /^[\w.]+: (options|config|context|dict) should be a plain object, got ./.test(message)
-        },
-      )
+      const { code, message } = await errorOf(gpt, async () => call(other), name)
+      assert.equal(code, 'TYPE', `${name}: ${message}`)
+      assert.match(message, /^[\w.]+: (options|config|context|dict) should be a plain object, got ./)
+      if (unlike.includes(other)) assert.doesNotMatch(message, /write/)
+      const [, advice] = /; write \{ (\w+): /.exec(message) ?? []
+      const meant = fields[name].find(({ type }) => kinds[typeof other]?.test(type))
+      if (!advice || !meant) continue
+      assert.equal(advice, meant.name, `${name}: ${message}`)
+      advised++
     }
-    const message = name.endsWith('loadStateDict')
-      ? /alpha/ // no tensor of the layer, or no part of the optimizer
-      : /^[\w.]+: (options|config|context) should (be|have names|have options) among .+, got "alpha"$/
-    await assert.rejects(async () => call({ alpha: 2 }), { message }, name)
+    const { message } = await errorOf(gpt, async () => call({ alpha: 2 }), name)
+    const isDict = name.endsWith('loadStateDict') // no tensor of the layer, or no part of the optimizer
+    const text = isDict ? /alpha/ : /^[\w.]+: \w+ should (?:be|have \w+) among (.+), got "alpha"$/
+    const [, known = ''] = text.exec(message) ?? assert.fail(`${name}: ${message}`)
+    const names = new Set(fields[name].map((field) => field.name))
+    if (!isDict && names.size > 0) assert.deepEqual(new Set(known.split(', ')), names, message)
   }
+  assert.ok(advised >= 57, `${advised} errors say how an option is written`)
   const message = 'GPTModel.fromPretrained: config should be a plain object, got a Map'
   await assert.rejects(async () => calls['GPTModel.fromPretrained']({ config: new Map() }), { message })
   assert.equal(usedMemory(gpt), before)

@@ -6,13 +6,9 @@
 
 export const REFUSALS = String.raw`
 -of(3) // TYPE a Tensor has no operators: use x.add, sub, mul, div or neg; String(x) or ${'`${x}`'} for its text, x.item() for its number
-of(3) / 2 // TYPE a Tensor has no operators: use x.add, sub, mul, div or neg; String(x) or ${'`${x}`'} for its text, x.item() for its number
 '' + of(3) // TYPE a Tensor has no operators: use x.add, sub, mul, div or neg; String(x) or ${'`${x}`'} for its text, x.item() for its number
-of(3) > 1 // TYPE a Tensor has no operators: use x.add, sub, mul, div or neg; String(x) or ${'`${x}`'} for its text, x.item() for its number
-Adam AdamW: new %([of(2)], 1e-3) // TYPE %: options should be a plain object, got 0.001; write { lr: 0.001 }
 new AdamW([of(2, 5)], 1e-3, [0.9, 0.95]) // TYPE AdamW: takes at most 2 arguments, got 3: an array of 1, 0.001, [0.9, 0.95]; write { lr: 0.001, betas: [0.9, 0.95] }
 new AdamW() // TYPE AdamW: parameters should be an array of Tensors, got undefined
-new AdamW(layers.Linear) // TYPE AdamW: parameters should be an array of Tensors, got a Linear
 new AdamW([of(2), 1]) // TYPE AdamW: parameters[1] should be a Tensor, got 1
 new AdamW([gone]) // DISPOSED AdamW: parameters[0] should be a live Tensor, got one that was disposed
 new AdamW([of(2), of(2)]) // VALUE AdamW: parameters[1] should differ from parameters[0], got the same Tensor
@@ -28,21 +24,17 @@ new AdamW([of(2)], { weightDecay: -1 }) // VALUE AdamW: weightDecay should be a 
 new AdamW([{ params: [of(2)] }, of(3)]) // TYPE AdamW: parameters[1] should be a plain object, got a Tensor
 new AdamW([{ params: [of(2)] }, { params: [of(3), of(2)] }]) // VALUE AdamW: parameters[1].params[1] should differ from parameters[0].params[0], got the same Tensor
 new AdamW([{ params: [of(2)] }, { params: [of(3)], weight_decay: 0 }]) // VALUE AdamW: parameters[1] should be among lr, betas, eps, weightDecay, got "weight_decay"
-new AdamW([of(2)], { amsgrad: true }) // VALUE AdamW: options should be among lr, betas, eps, weightDecay, got "amsgrad"
 new AdamW([{ params: [of(2)] }, { params: [of(3)], lr: -1 }]) // VALUE AdamW: paramGroups[1].lr should be a finite number >= 0, got -1
 new AdamW([{ params: [of(2)] }, { params: [of(3)], betas: [0, 1] }]) // VALUE AdamW: paramGroups[1].betas[1] should be a number >= 0 and < 1, got 1
 new AdamW([of(1), of(2), of(3), of(4)]).loadStateDict({ weight: of(1) }) // VALUE AdamW.loadStateDict: names in dict should be among state.0.step, state.0.exp_avg, state.0.exp_avg_sq, state.1.step, state.1.exp_avg, state.1.exp_avg_sq, ..., state.3.exp_avg_sq, got "weight"
 new AdamW([{ params: of(2) }]) // TYPE AdamW: parameters[0].params should be an array of Tensors, got a Tensor
 of(2, 5).add('1') // TYPE add: other should be a Tensor or a number, got "1"
-of(2, 2).add(of(2, 2), { alpha: 2 }) // TYPE add: takes at most 1 argument, got 2: a Tensor, an object
 allclose([1], of(2, 3)) // TYPE allclose: x should be a Tensor, got [1]
 allclose(of(2, 3), of(2, 3), { rtol: -1 }) // VALUE allclose: rtol should be a finite number >= 0, got -1
 allclose(of(2, 3), of(2, 3), { atol: '1' }) // TYPE allclose: atol should be a finite number >= 0, got "1"
 allclose(of(2, 3), of(2, 3), { equalNan: 1 }) // TYPE allclose: equalNan should be true or false, got 1
 allclose(of(2), of(3)) // SHAPE allclose: y should broadcast with shape [2], got shape [3]
-allclose(of(2, 5), of(2, 5), 1e-3) // TYPE allclose: options should be a plain object, got 0.001; write { rtol: 0.001 }
 arange() // TYPE arange: end should be a finite number, got undefined
-arange('4') // TYPE arange: end should be a finite number, got "4"
 arange(NaN, 4) // VALUE arange: start should be a finite number, got NaN
 arange(0, Infinity) // VALUE arange: end should be a finite number, got Infinity
 arange(0, undefined, 2) // TYPE arange: end should be a finite number, got undefined
@@ -55,9 +47,7 @@ of(0, 3).at(0) // SHAPE at: the tensor should have elements along its first axis
 of(2, 5).at(2) // VALUE at: index should be an integer from -2 to 1, got 2
 of(2, 5).at(-3) // VALUE at: index should be an integer from -2 to 1, got -3
 of(2, 5).at() // TYPE at: index should be an integer from -2 to 1, got undefined
-of(2, 5).at(0.5) // VALUE at: index should be an integer from -2 to 1, got 0.5
 of().at(0) // SHAPE at: the tensor should have 1 axis or more, got shape []
-of(2, 5).at(0, 1) // TYPE at: takes at most 1 argument, got 2: 0, 1
 layers.Attention.forward(of(...Array(63).fill(1), 6), { returnWeights: true }) // SHAPE Attention.forward: the result should have at most 64 axes, got 65
 new Attention() // TYPE Attention: config should be a plain object, got undefined
 new Attention({ embDim: 6, nHeads: 4, contextLength: 3 }) // VALUE Attention: nHeads should be a divisor of 6 (embDim), got 4
@@ -70,10 +60,8 @@ gone.backward() // DISPOSED backward: the tensor should be live, got one that wa
 total.backward() // VALUE backward: the tensor should require a gradient: be a parameter, or computed from one outside of noGrad
 normed.backward(of(6)) // SHAPE backward: gradient should have shape [3, 6], got [6]
 normed.backward([1]) // TYPE backward: gradient should be a Tensor, got [1]
-scope(() => leaf.sum().backward({ retain_graph: true })) // VALUE backward: options should be among retainGraph, got "retain_graph"
 scope(() => leaf.sum().backward({ retainGraph: 1 })) // TYPE backward: retainGraph should be true or false, got 1
 scope(() => leaf.sum().backward({}, {})) // TYPE backward: gradient should be a Tensor, got an object
-leaf.backward(of(2), true) // TYPE backward: options should be a plain object, got true; write { retainGraph: true }
 scope(() => record(ones([2]), [leaf], () => [of(2, 5)]).sum().backward()) // SHAPE backward: the gradient of inputs[0] should have shape [2], got [2, 5]
 scope(() => record(ones([2]), [leaf], () => []).sum().backward()) // SHAPE backward: gradients should return an array of 1, one for each input, got an array of 0
 scope(() => record(ones([2]), [leaf], () => [null, null]).sum().backward()) // SHAPE backward: gradients should return an array of 1, one for each input, got an array of 2
@@ -92,22 +80,18 @@ cat stack: %(of(2, 3)) // TYPE %: tensors should be an array of tensors, got a T
 cat stack: %([]) // VALUE %: tensors should have 1 tensor or more, got []
 cat stack: %([of(2, 3), 1]) // TYPE %: tensors[1] should be a Tensor, got 1
 cat stack: %([of(2, 3), gone]) // DISPOSED %: tensors[1] should be a live Tensor, got one that was disposed
-cat stack: %([of(2, 5)], 1) // TYPE %: options should be a plain object, got 1; write { dim: 1 }
 of(2, 3).chunk(0) // VALUE chunk: n should be a positive integer, got 0
 of().chunk(1) // SHAPE chunk: the tensor should have 1 axis or more, got shape []
 of(0).chunk(2 ** 16 + 1) // VALUE chunk: n should be an integer from 1 to 65536 for an axis of size 0, got 65537
 of(2, 1, 3).chunk(2, { dim: 3 }) // VALUE chunk: dim should be an axis from -3 to 2, got 3
-of(2, 5).chunk(1, -1) // TYPE chunk: options should be a plain object, got -1; write { dim: -1 }
 of(2, 5).clamp(0, 1) // TYPE clamp: takes at most 1 argument, got 2: 0, 1; write { min: 0, max: 1 }
 of(2, 5).clamp(0, 1, 2) // TYPE clamp: takes at most 1 argument, got 3: 0, 1, 2
 of(2, 3).clamp() // VALUE clamp: options should have min, max or both, got neither
 of(2, 3).clamp({ min: '0' }) // TYPE clamp: min should be a number, got "0"
 of(2, 3).clamp({ max: null }) // TYPE clamp: max should be a number, got null
-of(2, 5).clamp(0) // TYPE clamp: options should be a plain object, got 0; write { min: 0 }
 clipGradNorm(Object.assign(Array(3), [of(2, 5)]), 1) // TYPE clipGradNorm: parameters[1] should be a Tensor, got undefined
 clipGradNorm([of(2)], -1) // VALUE clipGradNorm: maxNorm should be a number >= 0, got -1
 clipGradNorm(of(2), 1) // TYPE clipGradNorm: parameters should be an array of Tensors, got a Tensor
-new Conv1D(2 ** 20, 2 ** 20) // MEMORY Conv1D: needs 4398046511104 bytes for shape [1048576, 1048576], and a tensor may have 2147483520
 scope(() => Object.assign(new Conv1D(6, 6), { bias: of(1) }).forward(of(3, 6))) // SHAPE Conv1D.forward: bias should have shape [6], got [1]
 cosineWithWarmup(undefined) // VALUE cosineWithWarmup: steps should be an integer from 1 to 9007199254740991, got NaN
 cosineWithWarmup({ warmup: 5, steps: 5 }) // VALUE cosineWithWarmup: steps should be an integer from 6 to 9007199254740991, got 5
@@ -117,50 +101,39 @@ crossEntropy(of(), 0) // SHAPE crossEntropy: logits should have shape [..., clas
 crossEntropy(of(2, 5), [0, 5]) // VALUE crossEntropy: targets[1] should be an integer from 0 to 4, or -100, got 5
 crossEntropy(of(2, 0), [0, 1]) // VALUE crossEntropy: targets[0] should be -100, as there is nothing to choose from, got 0
 crossEntropy(of(2, 5), [-1, 0]) // VALUE crossEntropy: targets[0] should be an integer from 0 to 4, or -100, got -1
-crossEntropy(of(2, 5), [0, 0.5]) // VALUE crossEntropy: targets[1] should be an integer from 0 to 4, or -100, got 0.5
 crossEntropy(of(2, 5), [0, 1, 2]) // SHAPE crossEntropy: targets should have shape [2] (logits without the last axis), got [3]
 crossEntropy(of(2, 5), [[0], [1]]) // SHAPE crossEntropy: targets should have shape [2] (logits without the last axis), got [2, 1]
-crossEntropy(of(2, 5), 'a') // TYPE crossEntropy: targets should be integers (a number, nested arrays, a typed array or a Tensor), got "a"
 crossEntropy(of(2, 5)) // TYPE crossEntropy: targets should be integers (a number, nested arrays, a typed array or a Tensor), got undefined
 crossEntropy(of(2, 5), [-100, 0], { ignoreIndex: -1 }) // VALUE crossEntropy: targets[0] should be an integer from 0 to 4, or -1, got -100
 crossEntropy(of(2, 5), [0, 0], { ignoreIndex: 0.5 }) // VALUE crossEntropy: ignoreIndex should be an integer from -2147483648 to 2147483647, got 0.5
 crossEntropy(of(2, 5), [0, 0], { reduction: 'avg' }) // VALUE crossEntropy: reduction should be 'none' or 'mean' or 'sum', got "avg"
 crossEntropy(of(2, 5), [0, 0], { labelSmoothing: 1.1 }) // VALUE crossEntropy: labelSmoothing should be a number from 0 to 1, got 1.1
-crossEntropy(of(3), 3) // VALUE crossEntropy: targets should be an integer from 0 to 2, or -100, got 3
 of(2, 3).cumsum() // TYPE cumsum: dim should be an axis from -2 to 1, got undefined
 of(2, 3).cumsum({ dim: 2 }) // VALUE cumsum: dim should be an axis from -2 to 1, got 2
 of(2, 5).cumsum({ out: of(2, 5) }) // VALUE cumsum: options should be among dim, got "out" (every result is a new tensor)
-dispose(1) // TYPE dispose: takes no arguments, got 1: 1
 of(2, 5).div(of(3)) // SHAPE div: other should broadcast with shape [2, 5], got shape [3]
-dropout(of(2, 5), 0.5) // TYPE dropout: options should be a plain object, got 0.5; write { p: 0.5 }
 dropout(of(2, 5), { p: 2 }) // VALUE dropout: p should be a number from 0 to 1, got 2
 dropout(of(2, 5), { training: 1 }) // TYPE dropout: training should be true or false, got 1
-dropout(of(2, 5), { inplace: true }) // VALUE dropout: options should be among p, training, got "inplace"
 scope(() => Object.assign(new Embedding(5, 3), { weight: gone }).forward([1])) // DISPOSED Embedding.forward: weight should be a live Tensor, got one that was disposed
 layers.Embedding.forward(of(...Array(64).fill(1))) // SHAPE Embedding.forward: the result should have at most 64 axes, got 65
-new Embedding(2 ** 20, 2 ** 20) // MEMORY Embedding: needs 4398046511104 bytes for shape [1048576, 1048576], and a tensor may have 2147483520
 layers.Embedding.forward('1') // TYPE Embedding.forward: indices should be integers (a number, nested arrays, a typed array or a Tensor), got "1"
 layers.Embedding.forward([0, '1']) // TYPE Embedding.forward: indices[1] should be a number or an array, got "1"
 layers.Embedding.forward([[0, 1], [2]]) // SHAPE Embedding.forward: indices[1] should have shape [2] like indices[0], got [1]
 layers.Embedding.forward(7) // VALUE Embedding.forward: indices should be an integer from 0 to 6, got 7
 layers.Embedding.forward([[0, 6], [3, -1]]) // VALUE Embedding.forward: indices[1][1] should be an integer from 0 to 6, got -1
-layers.Embedding.forward(Int32Array.of(1, 2 ** 31 - 1)) // VALUE Embedding.forward: indices[1] should be an integer from 0 to 6, got 2147483647
 layers.Embedding.forward(BigInt64Array.of(0n, -1n)) // VALUE Embedding.forward: indices[1] should be an integer from 0 to 6, got -1n
 layers.Embedding.forward(BigInt64Array.of(0n, 7n)) // VALUE Embedding.forward: indices[1] should be an integer from 0 to 6, got 7n
 layers.Embedding.forward(BigInt64Array.of(0n, 2n ** 60n)) // VALUE Embedding.forward: indices[1] should be an integer from 0 to 6, got 1152921504606846976n
 layers.Embedding.forward([2 ** 32]) // VALUE Embedding.forward: indices[0] should be an integer from 0 to 6, got 4294967296
 layers.Embedding.forward([0.5]) // VALUE Embedding.forward: indices[0] should be an integer from 0 to 6, got 0.5
 layers.Embedding.forward(values([[1, 0.5]])) // VALUE Embedding.forward: indices[0][1] should be an integer from 0 to 6, got 0.5
-new Embedding(3, 2, { paddingIdx: 0 }) // TYPE Embedding: takes at most 2 arguments, got 3: 3, 2, an object
 embedding([0], of(2, 3, 4)) // SHAPE embedding: weight should have shape [rows, size] with 1 row or more, got shape [2, 3, 4]
 embedding([0], of(0, 5)) // SHAPE embedding: weight should have shape [rows, size] with 1 row or more, got shape [0, 5]
 embedding([0, 2], of(2, 5)) // VALUE embedding: indices[1] should be an integer from 0 to 1, got 2
 embedding(of(2, 5), [0]) // TYPE embedding: weight should be a Tensor, got [0]
-embedding([0], of(2, 5), { paddingIdx: 0 }) // TYPE embedding: takes at most 2 arguments, got 3: [0], a Tensor, an object
 eq ne lt le gt ge: of(2, 3).%('1') // TYPE %: other should be a Tensor or a number, got "1"
 eq ne lt le gt ge: of(2, 3).%(of(2)) // SHAPE %: other should broadcast with shape [2, 3], got shape [2]
 equal(of(2, 3), [1, 1]) // TYPE equal: y should be a Tensor, got [1, 1]
-exp(of(2, 3), of(2, 3)) // TYPE exp: takes at most 1 argument, got 2: a Tensor, a Tensor
 of(2, 5).expand(3, -1, -1) // TYPE expand: takes at most 1 argument, got 3: 3, -1, -1; write expand([3, -1, -1])
 of(2, 3).expand(2) // TYPE expand: shape should be an array of sizes, got 2
 of(2, 3).expand([-1, 2, 1, 3]) // VALUE expand: shape[0] should be a non-negative integer, got -1
@@ -180,7 +153,6 @@ of(2, 1, 3).flatten(2, 1) // VALUE flatten: endDim should be startDim (2) or an 
 of(2, 1, 3).flatten(3) // VALUE flatten: startDim should be an axis from -3 to 2, got 3
 full(2, 3) // TYPE full: shape should be an array of sizes, got 2
 full([2]) // TYPE full: value should be a number, got undefined
-full([2], [3]) // TYPE full: value should be a number, got [3]
 gather indexSelect: of(2, 5).%(1, of(2, 5)) // TYPE %: takes at most 1 argument, got 2: 1, a Tensor; write { dim: 1, index }
 of(2, 3).gather({ dim: 1, index: [[0], [1], [2]] }) // SHAPE gather: index should have 2 axes, and at most the sizes of [2, 3] except along dim, got shape [3, 1]
 of(2, 3).gather({ dim: 1, index: [0] }) // SHAPE gather: index should have 2 axes, and at most the sizes of [2, 3] except along dim, got shape [1]
@@ -188,27 +160,21 @@ gather indexSelect: of(2, 3).%() // TYPE %: dim should be an axis from -2 to 1, 
 gather indexSelect: of(2, 3).%({ dim: 2, index: [0] }) // VALUE %: dim should be an axis from -2 to 1, got 2
 gather indexSelect: of(2, 3).%({ dim: 0 }) // TYPE %: index should be integers (a number, nested arrays, a typed array or a Tensor), got undefined
 gather indexSelect: of(2, 3).%({ dim: 0, index: [2] }) // VALUE %: index[0] should be an integer from 0 to 1, got 2
-gather indexSelect: of(2, 3).%({ dim: 0, index: [-1] }) // VALUE %: index[0] should be an integer from 0 to 1, got -1
 gather indexSelect: of(0).%({ dim: 0, index: [0] }) // VALUE %: index[0] should be left out, as there is nothing to choose from, got 0
 new GELU({ approximate: 'erf' }) // VALUE GELU: approximate should be 'tanh' or 'none', got "erf"
 new GELU({ approximate: true }) // TYPE GELU: approximate should be 'tanh' or 'none', got true
 of(2, 3).gelu({ approximate: 'erf' }) // VALUE gelu: approximate should be 'tanh' or 'none', got "erf"
-of(2, 5).gelu('tanh') // TYPE gelu: options should be a plain object, got "tanh"; write { approximate: "tanh" }
-new GELU('none') // TYPE GELU: options should be a plain object, got "none"; write { approximate: "none" }
 new GPTModel() // TYPE GPTModel: config should be a plain object, got undefined
-new GPTModel({ ...config, nLayers: 1.5 }) // VALUE GPTModel: nLayers should be an integer from 1 to 10000, got 1.5
 new GPTModel({ ...config, nLayers: 2 ** 33 }) // VALUE GPTModel: nLayers should be an integer from 1 to 10000, got 8589934592
 new GPTModel({ ...config, dropRate: 2 }) // VALUE GPTModel: dropRate should be a number from 0 to 1, got 2
 new GPTModel({ ...config, layerNormEpsilon: -1 }) // VALUE GPTModel: layerNormEpsilon should be a finite float32 >= 0, got -1
 layers.GPTModel.forward('hello') // TYPE GPTModel.forward: ids should be integers (a number, nested arrays, a typed array or a Tensor), got "hello"
 layers.GPTModel.forward([[1, 7]]) // VALUE GPTModel.forward: ids[0][1] should be an integer from 0 to 6, got 7
-layers.GPTModel.forward([1.5]) // VALUE GPTModel.forward: ids[0] should be an integer from 0 to 6, got 1.5
 layers.GPTModel.forward([[], []]) // SHAPE GPTModel.forward: ids should end in 1 to 3 (contextLength) tokens, got shape [2, 0]
 layers.GPTModel.forward([1, 2, 3, 4, 5, 6]) // SHAPE GPTModel.forward: ids should end in 1 to 3 (contextLength) tokens, got shape [6]
 layers.GPTModel.forward([[1, 2], [3]]) // SHAPE GPTModel.forward: ids[1] should have shape [2] like ids[0], got [1]
 new GPTModel({ ...config, nHeads: 4 }) // VALUE GPTModel: nHeads should be a divisor of 6 (embDim), got 4
 layers.GPTModel.forward(3) // SHAPE GPTModel.forward: ids should end in 1 to 3 (contextLength) tokens, got shape []
-layers.GPTModel.newCache(2) // TYPE GPTModel.newCache: options should be a plain object, got 2; write { batchSize: 2 }
 layers.GPTModel.newCache({ maxTokens: 0 }) // VALUE GPTModel.newCache: maxTokens should be an integer from 1 to 3 (contextLength), got 0
 layers.GPTModel.newCache({ maxTokens: 4 }) // VALUE GPTModel.newCache: maxTokens should be an integer from 1 to 3 (contextLength), got 4
 layers.GPTModel.newCache({ batchSize: 0 }) // VALUE GPTModel.newCache: batchSize should be a positive integer, got 0
@@ -221,9 +187,7 @@ scope(() => layers.GPTModel.newCache().truncate('1')) // TYPE KeyValueCache.trun
 closed.truncate(0) // DISPOSED KeyValueCache.truncate: cache should be live, got one that was disposed
 layers.GPTModel.forward([1], { cache: closed }) // DISPOSED GPTModel.forward: cache should be live, got one that was disposed
 layers.GPTModel.forward([1], { cache: null }) // TYPE GPTModel.forward: cache should be a cache that model.newCache made, got null
-layers.GPTModel.forward([1], { cache: {} }) // TYPE GPTModel.forward: cache should be a cache that model.newCache made, got an object
 layers.GPTModel.forward([1], { lastOnly: 1 }) // TYPE GPTModel.forward: lastOnly should be true or false, got 1
-layers.GPTModel.forward([1], { mine: 1 }) // VALUE GPTModel.forward: context should have options among returnWeights, cache, lastOnly, got "mine"
 scope(() => layers.GPTModel.forward([1], { cache: new GPTModel(config).newCache() })) // VALUE GPTModel.forward: cache should come from this model, got one of another
 scope(() => layers.GPTModel.forward([[1], [2]], { cache: layers.GPTModel.newCache() })) // SHAPE GPTModel.forward: ids should have 1 sequences (the cache's batchSize), got shape [2, 1]
 scope(() => layers.GPTModel.forward([1, 2], { cache: layers.GPTModel.newCache({ maxTokens: 1 }) })) // SHAPE GPTModel.forward: ids should end in at most 1 tokens (the cache has 0 of 1), got shape [2]
@@ -243,7 +207,6 @@ scope(() => Object.assign(new GPTModel(config), { trfBlocks: [Object.assign(new 
 scope(() => Object.assign(new GPTModel(config), { tokEmb: null }).forward([1])) // TYPE GPTModel.forward: tokEmb should be a layer, got null
 scope(() => Object.assign(new GPTModel(config), { finalNorm: undefined }).forward([1])) // TYPE GPTModel.forward: finalNorm should be a layer, got undefined
 GPTModel.fromPretrained.call(undefined, file) // TYPE GPTModel.fromPretrained: this should be the class: call it as GPTModel.fromPretrained(...), got undefined
-layers.GPTModel.generate([1], 20) // TYPE GPTModel.generate: options should be a plain object, got 20; write { maxNewTokens: 20 }
 layers.GPTModel.generate([]) // SHAPE GPTModel.generate: ids should be one sequence of at least one token, [tokens] or [1, tokens], got shape [0]
 layers.GPTModel.generate(3) // SHAPE GPTModel.generate: ids should be one sequence of at least one token, [tokens] or [1, tokens], got shape []
 layers.GPTModel.generate([[1], [2]]) // SHAPE GPTModel.generate: ids should be one sequence of at least one token, [tokens] or [1, tokens], got shape [2, 1]
@@ -252,15 +215,11 @@ layers.GPTModel.generate([7]) // VALUE GPTModel.generate: ids[0] should be an in
 layers.GPTModel.generate('text') // TYPE GPTModel.generate: ids should be integers (a number, nested arrays, a typed array or a Tensor), got "text"
 layers.GPTModel.generate([1, 1, 1, 1]) // SHAPE GPTModel.generate: ids should have at most 3 tokens (contextLength), got 4
 layers.GPTModel.generate([1], { temperature: -1 }) // VALUE GPTModel.generate: temperature should be a finite float32 >= 0, got -1
-layers.GPTModel.generate([1], { temperature: NaN }) // VALUE GPTModel.generate: temperature should be a finite float32 >= 0, got NaN
 layers.GPTModel.generate([1], { temperature: '1' }) // TYPE GPTModel.generate: temperature should be a finite float32 >= 0, got "1"
 layers.GPTModel.generate([1], { maxNewTokens: 0 }) // VALUE GPTModel.generate: maxNewTokens should be a positive integer, got 0
 layers.GPTModel.generate([1, 1], { maxNewTokens: 3 }) // VALUE GPTModel.generate: maxNewTokens should be at most 2 without slidingWindow, as ids has 2 of at most 3 tokens (contextLength), got 3
 layers.GPTModel.generate([1], { topK: -1 }) // VALUE GPTModel.generate: topK should be an integer >= 0, where 0 is no limit, got -1
 layers.GPTModel.generate([1], { topK: 1.5 }) // VALUE GPTModel.generate: topK should be an integer >= 0, where 0 is no limit, got 1.5
-layers.GPTModel.generate([1], { topK: NaN }) // VALUE GPTModel.generate: topK should be an integer >= 0, where 0 is no limit, got NaN
-layers.GPTModel.generate([1], { topK: false }) // TYPE GPTModel.generate: topK should be an integer >= 0, where 0 is no limit, got false
-layers.GPTModel.generate([1], { topP: -1 }) // VALUE GPTModel.generate: topP should be a number from 0 to 1, got -1
 layers.GPTModel.generate([1], { topP: 1.1 }) // VALUE GPTModel.generate: topP should be a number from 0 to 1, got 1.1
 layers.GPTModel.generate([1], { signal: {} }) // TYPE GPTModel.generate: signal should be an AbortSignal, got an object
 layers.GPTModel.generate([1], { repetitionPenalty: 0 }) // VALUE GPTModel.generate: repetitionPenalty should be a finite number > 0, got 0
@@ -278,7 +237,6 @@ layers.GPTModel.generate([1], { cache: closed }) // DISPOSED GPTModel.generate: 
 scope(() => new GPTModel(config).generate([1])) // VALUE GPTModel.generate: the model should be in evaluation mode; call eval() first, got training mode
 GPTModel.fromPretrained(new Uint8Array(8), 'int8') // TYPE GPTModel.fromPretrained: options should be a plain object, got "int8"; write { dtype: "int8" }
 Reflect.set(leaf, 'grad', of(1)) // SHAPE grad: value should have shape [2], got [1]
-Reflect.set(leaf, 'grad', of(2, 2)) // SHAPE grad: value should have shape [2], got [2, 2]
 Reflect.set(leaf, 'grad', gone) // DISPOSED grad: value should be a live Tensor, got one that was disposed
 Reflect.set(leaf, 'grad', leaf) // VALUE grad: value should be another Tensor, got the tensor itself
 Reflect.set(leaf, 'grad', undefined) // TYPE grad: value should be a Tensor or null, got undefined
@@ -290,7 +248,6 @@ init.normal(of(2, 5), 0, 0.02) // TYPE init.normal: takes at most 2 arguments, g
 init.normal([1]) // TYPE init.normal: tensor should be a Tensor, got [1]
 init.normal(gone) // DISPOSED init.normal: tensor should be a live Tensor, got one that was disposed
 init.normal(of(2, 3), { std: -1 }) // VALUE init.normal: std should be a finite number >= 0, got -1
-init.normal(of(2, 3), { std: Infinity }) // VALUE init.normal: std should be a finite number >= 0, got Infinity
 init.normal(of(2, 3), { mean: NaN }) // VALUE init.normal: mean should be a finite number, got NaN
 init.uniform(of(2, 3), { a: 2 }) // VALUE init.uniform: b should be a number from 2 (a) on, got 1
 init.uniform(of(2, 3), { a: -3e38, b: 3e38 }) // VALUE init.uniform: b should be a number from -3e+38 (a) on, got 3e+38
@@ -303,17 +260,12 @@ init.kaimingUniform(of(3)) // SHAPE init.kaimingUniform: tensor should have 2 ax
 init.kaimingUniform(of(2, 3), { mode: 'fan_in' }) // VALUE init.kaimingUniform: mode should be 'fanIn' or 'fanOut', got "fan_in"
 init.kaimingNormal(of(2, 3), { nonlinearity: 'gelu' }) // VALUE init.kaimingNormal: nonlinearity should be 'linear' or 'sigmoid' or 'tanh' or 'relu' or 'leakyRelu' or 'selu', got "gelu"
 init.kaimingNormal(of(2, 3), { a: NaN }) // VALUE init.kaimingNormal: a should be a finite number, got NaN
-init.normal(of(2, 5), 0) // TYPE init.normal: options should be a plain object, got 0; write { mean: 0 }
-init.uniform(of(2, 5), -1) // TYPE init.uniform: options should be a plain object, got -1; write { a: -1 }
 of(2, 5).item() // SHAPE item: the tensor should have 1 element, got shape [2, 5]
-kaimingUniform kaimingNormal: init.%(of(2, 5), 2) // TYPE init.%: options should be a plain object, got 2; write { a: 2 }
 new LayerNorm([]) // VALUE LayerNorm: embDim should have 1 to 64 sizes, got 0
 new LayerNorm([2, 0]) // VALUE LayerNorm: embDim[1] should be a positive integer, got 0
 layers.LayerNorm2d.forward(of(2, 5)) // SHAPE LayerNorm.forward: x should end in 3, 5 (embDim), got shape [2, 5]
-layers.LayerNorm3d.forward(of(2, 5)) // SHAPE LayerNorm.forward: x should end in 2, 2, 5 (embDim), got shape [2, 5]
 scope(() => Object.assign(new LayerNorm(6), { scale: of(1) }).forward(of(3, 6))) // SHAPE LayerNorm.forward: scale should have shape [6], got [1]
 scope(() => Object.assign(new LayerNorm(6), { shift: of(1) }).forward(of(3, 6))) // SHAPE LayerNorm.forward: shift should have shape [6], got [1]
-new LayerNorm(2, of(2, 2)) // TYPE LayerNorm: options should be a plain object, got a Tensor
 new BatchNorm(6, 1e-6, 0.2) // TYPE BatchNorm: takes at most 2 arguments, got 3: 6, 0.000001, 0.2; write { eps: 0.000001, momentum: 0.2 }
 dropout(of(2, 5), 0.2, false) // TYPE dropout: takes at most 2 arguments, got 3: a Tensor, 0.2, false; write { p: 0.2, training: false }
 allclose(of(2), of(2), 1, 2, true) // TYPE allclose: takes at most 3 arguments, got 5: a Tensor, a Tensor, 1, 2, true; write { rtol: 1, atol: 2, equalNan: true }
@@ -324,10 +276,7 @@ layerNorm(of(2, 5), [2]) // SHAPE layerNorm: x should end in 2 (shape), got shap
 layerNorm(of(2, 5), [5], { eps: 1 }) // TYPE layerNorm: weight should be a Tensor, got an object
 layerNorm(of(2, 5), [5], of(2, 5)) // SHAPE layerNorm: weight should have shape [5], got [2, 5]
 layerNorm(of(2, 5), [5], null, null, { eps: -1 }) // VALUE layerNorm: eps should be a finite float32 >= 0, got -1
-layerNorm(of(2, 5), [5], null, null, { bias: false }) // VALUE layerNorm: options should be among eps, got "bias"
 new LayerNorm(2, { elementwiseAffine: 0 }) // TYPE LayerNorm: elementwiseAffine should be true or false, got 0
-layerNorm(of(2, 5), 5, null, null, 1e-3) // TYPE layerNorm: options should be a plain object, got 0.001; write { eps: 0.001 }
-LayerNorm BatchNorm RMSNorm: new %(2, 1e-3) // TYPE %: options should be a plain object, got 0.001; write { eps: 0.001 }
 new Linear(2 ** 20, 2 ** 20) // MEMORY Linear: needs 4398046511104 bytes for shape [1048576, 1048576], and a tensor may have 2147483520
 new Sequential(layers.ReLU, layers.Linear).forward(of(2, 5)) // SHAPE Linear.forward: x should end in 6 (inFeatures), got shape [2, 5]
 new Linear(1, 1, { device: 'cuda' }) // VALUE Linear: options should be among bias, got "device" (all tensors are on the CPU)
@@ -342,28 +291,20 @@ load({ build: 'avx' }) // VALUE load: build should be 'simd' or 'relaxed', got "
 load({ build: 1 }) // TYPE load: build should be 'simd' or 'relaxed', got 1
 load({ int8Kernel: 'int4' }) // VALUE load: int8Kernel should be 'dot' or 'int16', got "int4"
 load({ threads: 0 }) // VALUE load: threads should be a positive integer, got 0
-load({ threads: 1.5 }) // VALUE load: threads should be a positive integer, got 1.5
 load({ threads: '2' }) // TYPE load: threads should be a positive integer, got "2"
 load({ maxMemory: 0 }) // VALUE load: maxMemory should be a number of MiB from 1 to 4096, got 0
 load({ maxMemory: NaN }) // VALUE load: maxMemory should be a number of MiB from 1 to 4096, got NaN
-load({ maxMemory: '64' }) // TYPE load: maxMemory should be a number of MiB from 1 to 4096, got "64"
 load({ module: new Uint8Array(8) }) // TYPE load: module should be a WebAssembly.Module, got a Uint8Array
 load({ worker: '/worker.js' }) // TYPE load: worker should be a function that returns a new Worker, got "/worker.js"
-load({ treads: 2 }) // VALUE load: options should be among threads, build, int8Kernel, maxMemory, module, worker, got "treads"
-load(null) // TYPE load: options should be a plain object, got null
 scope(() => Object.assign(new Linear(5, 6), { bias: gone }).forward(of(2, 5))) // DISPOSED Linear.forward: bias should be a live Tensor, got one that was disposed
-scope(() => Object.assign(new Linear(5, 6), { bias: x }).forward(x)) // SHAPE Linear.forward: bias should have shape [6], got [2, 5]
 scope(() => Object.assign(new Linear(5, 6), { bias: 3 }).forward(of(2, 5))) // TYPE Linear.forward: bias should be a Tensor, got 3
 layers.Linear.forward(1) // TYPE Linear.forward: x should be a Tensor, got 1
 scope(() => Object.assign(new Linear(6, 6), { weight: of(1) }).forward(of(3, 6))) // SHAPE Linear.forward: weight should have shape [6, 6], got [1]
 scope(() => Object.assign(new Linear(6, 6), { bias: of(1) }).forward(of(3, 6))) // SHAPE Linear.forward: bias should have shape [6], got [1]
-new Linear(2, 2, false) // TYPE Linear: options should be a plain object, got false; write { bias: false }
 layers.Linear.loadStateDict({ weight: of(1, 6) }) // VALUE Linear.loadStateDict: dict should have bias, got weight
 layers.Linear.loadStateDict({ weight: of(1, 6), bias: of(1), gain: of(1) }) // VALUE Linear.loadStateDict: dict should have no other tensors, or come with strict: false, got gain
 layers.Linear.loadStateDict(null) // TYPE Linear.loadStateDict: dict should be a plain object, got null
 layers.Linear.requiresGrad(0) // TYPE Linear.requiresGrad: value should be true or false, got 0
-load({}, 1) // TYPE load: takes at most 1 argument, got 2: an object, 1
-load(2) // TYPE load: options should be a plain object, got 2; write { threads: 2 }
 manualSeed('1') // TYPE manualSeed: n should be a safe integer, got "1"
 manualSeed(1.5) // VALUE manualSeed: n should be a safe integer, got 1.5
 manualSeed(2 ** 53) // VALUE manualSeed: n should be a safe integer, got 9007199254740992
@@ -378,7 +319,6 @@ of().matmul(of(2, 3, 4)) // SHAPE matmul: the tensor should have at least 1 axis
 of(4).matmul(of(2, 3, 4)) // SHAPE matmul: other should have shape [..., 4, cols] or [4] for a tensor of shape [4], got shape [2, 3, 4]
 of(2, 3, 4).matmul(2) // TYPE matmul: other should be a Tensor, got 2
 of(2, 5).max({ dim: 2 }) // VALUE max: dim should be an axis from -2 to 1, got 2
-of(2, 2).max(of(2, 2)) // TYPE max: options should be a plain object, got a Tensor
 max min argmax argmin: of(2, 3).%({ dim: [0] }) // TYPE %: dim should be an axis from -2 to 1, got [0]
 max min argmax argmin: of(0, 3).%() // SHAPE %: the tensor should have elements, got shape [0, 3]
 max min argmax argmin: of(0, 3).%({ dim: 0 }) // SHAPE %: the tensor should have elements along dim, got shape [0, 3]
@@ -386,14 +326,10 @@ maximum minimum: %(1, of(2, 3)) // TYPE %: x should be a Tensor, got 1
 maximum minimum: %(of(2, 3)) // TYPE %: y should be a Tensor or a number, got undefined
 maximum minimum: %(of(2, 3), gone) // DISPOSED %: y should be a live Tensor, got one that was disposed
 maximum minimum: %(of(2, 3), of(2)) // SHAPE %: y should broadcast with shape [2, 3], got shape [2]
-maximum minimum: %(of(2, 3), of(2, 3), 1) // TYPE %: takes at most 2 arguments, got 3: a Tensor, a Tensor, 1
 of(2, 5).mean({ dim: 2 }) // VALUE mean: dim should be an axis from -2 to 1, got 2
-of(2, 5).mean({ dim: '-1' }) // TYPE mean: dim should be an axis from -2 to 1, got "-1"
 of(2, 5).mean(JSON.parse('{"__proto__": 0}')) // VALUE mean: options should be among dim, keepdim, got "__proto__"
-of(2, 5).mean({ constructor: 0 }) // VALUE mean: options should be among dim, keepdim, got "constructor"
 of(2, 5).mean({ dim: Symbol('axis') }) // TYPE mean: dim should be an axis from -2 to 1, got Symbol(axis)
 mean max min argmax argmin: of(2, 5).%(-1, true) // TYPE %: takes at most 1 argument, got 2: -1, true; write { dim: -1, keepdim: true }
-mean(of(2, 3), {}, 1) // TYPE mean: takes at most 2 arguments, got 3: a Tensor, an object, 1
 new Module().forward(1, {}) // UNSUPPORTED Module.forward: not defined for 1, an object
 new ModuleList(layers.Linear) // TYPE ModuleList: modules should be an array of layers, got a Linear
 new ModuleList([layers.Linear, 1]) // TYPE ModuleList: modules[1] should be a layer, got 1
@@ -405,8 +341,6 @@ mse(of(2, 5), [1]) // TYPE mse: target should be a Tensor, got [1]
 mse(1, of(2, 5)) // TYPE mse: prediction should be a Tensor, got 1
 mse(of(2, 5), of(3)) // SHAPE mse: target should have shape [2, 5], got [3]
 mse(of(2, 5), of(2, 5), { reduction: 'avg' }) // VALUE mse: reduction should be 'none' or 'mean' or 'sum', got "avg"
-mse(of(2, 5), of(2, 5), 'sum') // TYPE mse: options should be a plain object, got "sum"; write { reduction: "sum" }
-of(2, 5).mul([1]) // TYPE mul: other should be a Tensor or a number, got [1]
 multinomial([1], 1) // TYPE multinomial: probabilities should be a Tensor, got [1]
 multinomial(values([1, 0, 2])) // TYPE multinomial: n should be a positive integer, got undefined
 multinomial(values([1, 0, 2]), 3) // VALUE multinomial: n should be at most 2, the elements above 0 of a row, without replacement, got 3
@@ -416,10 +350,8 @@ multinomial(values([1, 0, 2]), 1, { replacement: 1 }) // TYPE multinomial: repla
 multinomial(values([1, NaN]), 1, { replacement: true }) // VALUE multinomial: probabilities should be finite numbers >= 0, got NaN
 multinomial(values([1, Infinity]), 1, { replacement: true }) // VALUE multinomial: probabilities should be finite numbers >= 0, got Infinity
 multinomial(values([1, -1]), 1, { replacement: true }) // VALUE multinomial: probabilities should be finite numbers >= 0, got -1
-multinomial(of(2, 5), 1, true) // TYPE multinomial: options should be a plain object, got true; write { replacement: true }
 noGrad(function* () {}) // TYPE noGrad: fn should return its result at once, got a generator function
 noGrad(async function* () {}) // TYPE noGrad: fn should return its result at once, got a generator function
-ones({}) // TYPE ones: shape should be an array of sizes, got an object
 zeros ones rand: %(2, 3) // TYPE %: takes at most 1 argument, got 2: 2, 3; write %([2, 3])
 onesLike() // TYPE onesLike: x should be a Tensor, got undefined
 new Optimizer([of(2)]) // TYPE Optimizer: defaults should be a plain object, got undefined
@@ -432,38 +364,26 @@ of(2, 3, 4).permute(2) // TYPE permute: dims should be an array of axes, got 2
 of(2, 3, 4).permute([0, 1]) // VALUE permute: dims should name each of 3 axes once, got [0, 1]
 of(2, 3, 4).permute([0, 1, 1]) // VALUE permute: dims should name each of 3 axes once, got [0, 1, 1]
 of(2, 3, 4).permute([0, 1, 3]) // VALUE permute: dims should name each of 3 axes once, got [0, 1, 3]
-of(2, 5).permute([0, 1, 0]) // VALUE permute: dims should name each of 2 axes once, got [0, 1, 0]
 of(2, 3, 4).permute([-1n, 0, 1]) // VALUE permute: dims should name each of 3 axes once, got an array of 3
 of(2, 3, 4).permute(['0', 1, 2]) // VALUE permute: dims should name each of 3 axes once, got an array of 3
-of(2, 3, 4).permute([0, 1.5, 2]) // VALUE permute: dims should name each of 3 axes once, got [0, 1.5, 2]
-cumsum gather indexSelect: of(2, 5).%(0) // TYPE %: options should be a plain object, got 0; write { dim: 0 }
-rand('2,5') // TYPE rand: shape should be an array of sizes, got "2,5"
 randint(0, 10) // TYPE randint: shape should be an array of sizes, got undefined
 randint(3, 3, [1]) // VALUE randint: high should be an integer from 4 to 16777216, got 3
 randint(0.5, 3, [1]) // VALUE randint: low should be an integer from -16777216 to 16777216, got 0.5
 randn(5) // TYPE randn: shape should be an array of sizes, got 5
-randn() // TYPE randn: shape should be an array of sizes, got undefined
 randn([2, '5']) // TYPE randn: shape[1] should be a non-negative integer, got "5"
 randn([2, -5]) // VALUE randn: shape[1] should be a non-negative integer, got -5
 randn([2, 0.5]) // VALUE randn: shape[1] should be a non-negative integer, got 0.5
-randn([Infinity]) // VALUE randn: shape[0] should be a non-negative integer, got Infinity
-randn([2 ** 40]) // MEMORY randn: needs 4398046511104 bytes for shape [1099511627776], and a tensor may have 2147483520
 randn(sparse) // TYPE randn: shape[1] should be a non-negative integer, got undefined
 randn(Array(65).fill(1)) // VALUE randn: shape should have at most 64 elements, got 65
 randn(Array(2 ** 32 - 1)) // VALUE randn: shape should have at most 64 elements, got 4294967295
 randn([0, 2 ** 20, 2 ** 20]) // MEMORY randn: needs 4398046511104 bytes for shape [0, 1048576, 1048576], where 0 counts as 1, and a tensor may have 2147483520
 randn([2 ** 29]) // MEMORY randn: needs 2147483648 bytes for shape [536870912], and a tensor may have 2147483520
-randn([Symbol('two')]) // TYPE randn: shape[0] should be a non-negative integer, got Symbol(two)
-randn([2n]) // TYPE randn: shape[0] should be a non-negative integer, got 2n
-randn([2], { std: 0.02 }) // TYPE randn: takes at most 1 argument, got 2: [2], an object
 randn(2, 3, 4) // TYPE randn: takes at most 1 argument, got 3: 2, 3, 4; write randn([2, 3, 4])
-record(leaf, [leaf], () => [null]) // VALUE record: output should be a new tensor, got one of the inputs
 record(of(2), [leaf, of(2)], () => [null, null]) // VALUE record: output should be a new tensor, got one of the inputs
 scope(() => record(leaf.mul(1), [leaf], () => [null])) // VALUE record: output should be a new tensor, got one that requires a gradient already
 record(of(2), leaf, () => [null]) // TYPE record: inputs should be an array of tensors, got a Tensor
 record(of(2), [leaf], null) // TYPE record: gradients should be a function, got null
 record(of(2), [leaf], () => [null], [1]) // TYPE record: saved[0] should be a Tensor, got 1
-layers.ReLU.quantize(64) // TYPE ReLU.quantize: options should be a plain object, got 64; write { groupSize: 64 }
 layers.Linear.quantize({ groupSize: 0 }) // VALUE Linear.quantize: groupSize should be an even positive integer, or Infinity, got 0
 layers.Linear.quantize({ groupSize: -2 }) // VALUE Linear.quantize: groupSize should be an even positive integer, or Infinity, got -2
 layers.Linear.quantize({ groupSize: 3 }) // VALUE Linear.quantize: groupSize should be an even positive integer, or Infinity, got 3
@@ -481,11 +401,9 @@ of(2, 3).reshape([-1, -1]) // VALUE reshape: shape[1] should be a non-negative i
 scope(() => { const relu = new ReLU(); relu.onForward(() => 1); return relu.forward(x) }) // TYPE ReLU.onForward: a listener's result should be a Tensor or undefined (an arrow function with braces returns undefined), got 1
 scope(() => { const relu = new ReLU(); relu.onForward(() => null); return relu.forward(x) }) // TYPE ReLU.onForward: a listener's result should be a Tensor or undefined (an arrow function with braces returns undefined), got null
 scope(() => { const relu = new ReLU(); relu.onForward(() => ({ output: x })); return relu.forward(x) }) // TYPE ReLU.onForward: a listener's result should be a Tensor or undefined (an arrow function with braces returns undefined), got an object
-scope(() => { const relu = new ReLU(); relu.onForward(() => Promise.resolve(x)); return relu.forward(x) }) // TYPE ReLU.onForward: a listener's result should be a Tensor or undefined (an arrow function with braces returns undefined), got a Promise
 scope(() => { const relu = new ReLU(); relu.onForward(() => gone); return relu.forward(x) }) // DISPOSED ReLU.onForward: a listener's result should be a live Tensor, got one that was disposed
 rmsNorm(of(2, 5), []) // VALUE rmsNorm: shape should have 1 to 64 sizes, got 0
 rmsNorm(of(2, 5), 5, of(2, 3, 4)) // SHAPE rmsNorm: weight should have shape [5], got [2, 3, 4]
-rmsNorm(of(2, 5), 5, null, 1e-3) // TYPE rmsNorm: options should be a plain object, got 0.001; write { eps: 0.001 }
 scope(() => Object.assign(new RMSNorm(6), { scale: of(1) }).forward(of(3, 6))) // SHAPE RMSNorm.forward: scale should have shape [6], got [1]
 saveSafetensors([of(2, 5)]) // TYPE saveSafetensors: dictOrModule should be a plain object, got an array of 1
 saveSafetensors({ gone }) // DISPOSED saveSafetensors: gone should be a live Tensor, got one that was disposed
@@ -516,24 +434,19 @@ scaledDotProductAttention(q, q, q, { attnMask: of(3, 3), isCausal: true }) // VA
 scaledDotProductAttention(q, q, q, { isCausal: 1 }) // TYPE scaledDotProductAttention: isCausal should be true or false, got 1
 scaledDotProductAttention(q, q, q, { dropout: -1 }) // VALUE scaledDotProductAttention: dropout should be a number from 0 to 1, got -1
 scaledDotProductAttention(q, q, q, { scale: '1' }) // TYPE scaledDotProductAttention: scale should be a number, got "1"
-scaledDotProductAttention(q, q, q, { dropoutP: 0.5 }) // VALUE scaledDotProductAttention: options should be among isCausal, attnMask, dropout, scale, got "dropoutP"
-scaledDotProductAttention(q, q, q, of(3, 3)) // TYPE scaledDotProductAttention: options should be a plain object, got a Tensor
 scope() // TYPE scope: fn should be a function, got undefined
 scope(async () => of(1)) // TYPE scope: fn should return its result at once, got a Promise; a scope cannot free the tensors of an async function
 scope(function* () {}) // TYPE scope: fn should return its result at once, got a generator function
 Object.assign(new Sequential(), { layers: null }).forward(of(2)) // TYPE Sequential.forward: layers should be an array of layers, got null
 Object.assign(new Sequential(), { layers: [new ReLU(), 5] }).forward(of(2)) // TYPE Sequential.forward: layers[1] should be a layer, got 5
-new Sequential(1) // TYPE Sequential: modules[0] should be a layer, got 1
 new Sequential(layers.ReLU, [layers.ReLU]) // TYPE Sequential: modules[1] should be a layer, got an array of 1
 layers.Sequential.apply(null) // TYPE Sequential.apply: fn should be a function, got null
 layers.Sequential.onForward() // TYPE Sequential.onForward: listener should be a function, got undefined
 layers.Sequential.train(0) // TYPE Sequential.train: mode should be true or false, got 0
 new SGD([of(2, 5)], 0.1, 0.9) // TYPE SGD: takes at most 2 arguments, got 3: an array of 1, 0.1, 0.9; write { lr: 0.1, momentum: 0.9 }
 new SGD([{ params: [of(2)] }]) // TYPE SGD: lr should be a finite number >= 0, got undefined
-new SGD([of(2)], {}) // TYPE SGD: lr should be a finite number >= 0, got undefined
 new SGD([of(2)], { lr: 1, momentum: -1 }) // VALUE SGD: momentum should be a finite number >= 0, got -1
 new SGD([of(2)], { lr: 1, dampening: Infinity }) // VALUE SGD: dampening should be a finite number, got Infinity
-new SGD([of(2)], { lr: 1, weightDecay: '1' }) // TYPE SGD: weightDecay should be a finite number >= 0, got "1"
 new SGD([of(2)], { lr: 1, nesterov: 1 }) // TYPE SGD: nesterov should be true or false, got 1
 new SGD([of(2)], { lr: 1, nesterov: true }) // VALUE SGD: nesterov should be used with momentum > 0 and dampening = 0, got momentum 0 and dampening 0
 SGD Adam AdamW: new %([], { lr: 0.1 }) // VALUE %: parameters should have at least one Tensor, got none
@@ -542,43 +455,31 @@ new SGD([of(2)], 0.1) // TYPE SGD: options should be a plain object, got 0.1; wr
 of().slice(0) // SHAPE slice: the tensor should have 1 axis or more, got shape []
 of(2, 5).slice('1') // TYPE slice: start should be an integer, got "1"
 of(2, 5).slice(0, 1.5) // VALUE slice: end should be an integer, got 1.5
-slice: of(2, 5).%(0, 1, 1) // TYPE %: options should be a plain object, got 1; write { dim: 1 }
-of(2, 5).softmax(-1, 2) // TYPE softmax: takes at most 1 argument, got 2: -1, 2
 softmax(of(2, 3), { dim: 2 }) // VALUE softmax: dim should be an axis from -2 to 1, got 2
 new Softmax({ dim: '0' }) // TYPE Softmax: dim should be an integer, got "0"
 new Softmax({ dim: 0.5 }) // VALUE Softmax: dim should be an integer, got 0.5
 softmax logSoftmax: of(2, 1, 3).%({ dim: 3 }) // VALUE %: dim should be an axis from -3 to 2, got 3
 new Softmax({ dim: 2 }).forward(of(2, 3)) // VALUE Softmax.forward: dim should be an axis from -2 to 1, got 2
-new Softmax({ dim: -3 }).forward(of(2, 3)) // VALUE Softmax.forward: dim should be an axis from -2 to 1, got -3
-softmax logSoftmax logsumexp: of(2, 5).%(-1) // TYPE %: options should be a plain object, got -1; write { dim: -1 }
-new Softmax(-1) // TYPE Softmax: options should be a plain object, got -1; write { dim: -1 }
 of(2, 3, 4).split(0) // VALUE split: size should be a positive integer, got 0
 of(2, 3, 4).split(2, { dim: 3 }) // VALUE split: dim should be an axis from -3 to 2, got 3
 of(2, 1, 3).squeeze(3) // VALUE squeeze: dim should be an axis from -3 to 2, got 3
 stack([of(2, 3), of(3)]) // SHAPE stack: tensors[1] should have shape [2, 3], got [3]
 stack([of(2, 3)], { dim: 3 }) // VALUE stack: dim should be an axis from -3 to 2, got 3
 of(2, 3).std({ correction: 1, unbiased: true }) // VALUE std: options should have correction or unbiased, got both
-of(2, 5).sub() // TYPE sub: other should be a Tensor or a number, got undefined
 of(2, 5).sum({ dtype: 'float64' }) // VALUE sum: options should be among dim, keepdim, got "dtype" (all tensors are float32)
-of(2, 2).sum(of(2, 2)) // TYPE sum: options should be a plain object, got a Tensor
 sum(of(2, 5), 0, true) // TYPE sum: takes at most 2 arguments, got 3: a Tensor, 0, true; write { dim: 0, keepdim: true }
 sum mean var std: of(2, 3).%({ dim: [0, 2] }) // VALUE %: dim[1] should be an axis from -2 to 1, got 2
 sum mean var std: of(2, 3).%({ dim: [1, -1] }) // VALUE %: dim should name each axis once, got [1, -1]
-sum max min argmax argmin std mean var: of(2, 5).%(-1) // TYPE %: options should be a plain object, got -1; write { dim: -1 }
 sum mean var: of(2, 5).%([0, 1]) // TYPE %: options should be a plain object, got [0, 1]; write { dim: [0, 1] }
 new leaf.constructor() // TYPE Tensor: make one with gpt.tensor(values)
-tensor() // TYPE tensor: values should be a number or an array, got undefined
 tensor(['a']) // TYPE tensor: values[0] should be a number or an array, got "a"
-tensor([1, 2], [3]) // SHAPE tensor: values should be flat with 3 elements, or nested, for shape [3], got shape [2]
 tensor([[[1], [2]], [3, 4]]) // SHAPE tensor: values[1] should have shape [2, 1] like values[0], got [2]
 tensor(cyclic) // VALUE tensor: values should have at most 64 levels, got more
 tensor(deep) // VALUE tensor: values should have at most 64 levels, got more
 tensor(transferred) // VALUE tensor: values should be readable, got a Float32Array whose memory was transferred or made smaller
 tensor([transferred]) // VALUE tensor: values[0] should be readable, got a Float32Array whose memory was transferred or made smaller
-tensor([Symbol('one')]) // TYPE tensor: values[0] should be a number or an array, got Symbol(one)
 tensor(new DataView(new ArrayBuffer(8))) // TYPE tensor: values should be a number or an array, got a DataView
 tensor([1], { dtype: 1 }) // TYPE tensor: shape should be an array of sizes, got an object (all tensors are float32)
-tensor([[1, 2], [3]]) // SHAPE tensor: values[1] should have shape [2] like values[0], got [1]
 tensor([[1, '2']]) // TYPE tensor: values[0][1] should be a number or an array, got "2"
 tensor([1, [2]]) // SHAPE tensor: values[1] should have shape [] like values[0], got [1]
 tensor([1, 2, 3], [2, 2]) // SHAPE tensor: values should be flat with 4 elements, or nested, for shape [2, 2], got shape [3]
@@ -588,13 +489,8 @@ of(2, 5).topk(2, -1, false) // TYPE topk: takes at most 2 arguments, got 3: 2, -
 of(2, 3).topk() // TYPE topk: k should be an integer from 0 to 3, got undefined
 of(2, 3).topk(3, { dim: 0 }) // VALUE topk: k should be an integer from 0 to 2, got 3
 of(2, 3).topk(1, { largest: 1 }) // TYPE topk: largest should be true or false, got 1
-topk split: of(2, 5).%(1, 1) // TYPE %: options should be a plain object, got 1; write { dim: 1 }
-of(2, 5).toString({ precision: 1.5 }) // VALUE toString: precision should be an integer from 0 to 20, got 1.5
-of(2, 5).toString({ sciMode: 'auto' }) // TYPE toString: sciMode should be true or false, got "auto"
 of(2, 3, 4).toString({ sciMode: 1 }) // TYPE toString: sciMode should be true or false, got 1
 of(2, 3, 4).toString({ precision: -1 }) // VALUE toString: precision should be an integer from 0 to 20, got -1
-of(2, 3, 4).toString({ digits: 2 }) // VALUE toString: options should be among precision, sciMode, got "digits"
-of(2, 5).toString(2) // TYPE toString: options should be a plain object, got 2; write { precision: 2 }
 layers.TransformerBlock.forward(of(1, 6), { returnWeight: true }) // VALUE TransformerBlock.forward: context should have options among returnWeights, cache, lastOnly, got "returnWeight"
 scope(() => Object.assign(new TransformerBlock(config), { norm1: (x) => x }).forward(of(3, 6))) // TYPE TransformerBlock.forward: norm1 should be a layer, got function norm1
 scope(() => Object.assign(new TransformerBlock(config), { ff: Object.assign(new Identity(), { forward: () => ({}) }) }).forward(of(3, 6))) // TYPE TransformerBlock.forward: ff's output should be a Tensor, got an object
@@ -603,7 +499,6 @@ of(2, 5).transpose(-3, 0) // VALUE transpose: dim0 should be an axis from -2 to 
 tril([[1]]) // TYPE tril: x should be a Tensor, got an array of 1
 tril triu: of(3).%() // SHAPE %: the tensor should have 2 axes or more, got shape [3]
 tril triu: of(2, 3).%({ diagonal: 0.5 }) // VALUE %: diagonal should be an integer from -2147483648 to 2147483648, got 0.5
-tril triu: of(2, 5).%(1) // TYPE %: options should be a plain object, got 1; write { diagonal: 1 }
 of(...Array(64).fill(1)).unsqueeze(0) // VALUE unsqueeze: shape should have at most 64 elements, got 65
 of(2, 1, 3).unsqueeze() // TYPE unsqueeze: dim should be an axis from -4 to 3, got undefined
 of(2, 1, 3).unsqueeze(4) // VALUE unsqueeze: dim should be an axis from -4 to 3, got 4
@@ -612,7 +507,6 @@ of(2, 5).var({ unbiased: false, correction: 0 }) // VALUE var: options should ha
 of(2, 5).var({ correction: NaN }) // VALUE var: correction should be a finite number, got NaN
 of(2, 5).var({ correction: true }) // TYPE var: correction should be a finite number, got true
 of(2, 5).var({ unbiased: 'no' }) // TYPE var: unbiased should be true or false, got "no"
-of(2, 5).var(false) // TYPE var: options should be a plain object, got false
 var std: of(2, 5).%(-1, false, true) // TYPE %: takes at most 1 argument, got 3: -1, false, true; write { dim: -1, unbiased: false, keepdim: true }
 of(2, 5).view(1, 2) // TYPE view: takes at most 1 argument, got 2: 1, 2; write view([1, 2])
 of(2, 5).view([1], 2) // TYPE view: takes at most 1 argument, got 2: [1], 2
@@ -621,12 +515,10 @@ where(true, of(2, 3), of(2, 3)) // TYPE where: condition should be a Tensor, got
 where(of(2, 3), of(2, 3)) // TYPE where: y should be a Tensor or a number, got undefined
 where(of(2, 3), of(2), 0) // SHAPE where: x should broadcast with shape [2, 3], got shape [2]
 where(of(2, 3), 0, of(4)) // SHAPE where: y should broadcast with shape [2, 3], got shape [4]
-xavierUniform xavierNormal: init.%(of(2, 5), 2) // TYPE init.%: options should be a plain object, got 2; write { gain: 2 }
 leaf.requiresGrad = 1 // TYPE requiresGrad: value should be true or false, got 1
 scope(() => (leaf.mul(2).requiresGrad = false)) // VALUE requiresGrad: value should be set on a leaf only, got a computed tensor; detach() gives one without a gradient
 zeros(null) // TYPE zeros: shape should be an array of sizes, got null
 zeros([2], { dtype: 1, device: 2 }) // TYPE zeros: takes at most 1 argument, got 2: [2], an object (all tensors are float32) (all tensors are on the CPU)
-zeros([2], { requiresGrad: true }) // TYPE zeros: takes at most 1 argument, got 2: [2], an object
 zeros([0, 2 ** 29 - 31]) // MEMORY zeros: needs 2147483524 bytes for shape [0, 536870881], where 0 counts as 1, and a tensor may have 2147483520
 zerosLike([2]) // TYPE zerosLike: x should be a Tensor, got [2]
 `
