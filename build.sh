@@ -40,8 +40,8 @@ usage: ./build.sh [build | demo | test | fuzz | coverage | bench | compare | con
           whose title contains a NAME. --write updates web/lib/README.md's table
   golden  write tests/golden/*.json with PyTorch
   record  build, then record how the page looks and behaves, in tests/demo/looks/ and tests/demo/behaves/: the
-          boxes and styles, and what each control changes, which the tests compare. git diff shows what has
-          changed
+          boxes and styles, and what each control changes, which the tests compare; and the picture for previews
+          of links, web/demo/public/og.png. git diff shows what has changed
   flags simd | relaxed | native | fuzz | coverage
           print the compiler flags of a build: emcc's, for native those of the C compiler, then clang's
   -h, --help   print this text
@@ -327,7 +327,7 @@ run_beside() {
 record() {
     export_tools
     GPT_LAYERS_RECORD=1 exec node --test --test-name-pattern='was recorded' \
-        tests/demo/{looks,behaves}.test.js tests/notebook/page.test.js
+        tests/demo/{looks,behaves,still}.test.js tests/notebook/page.test.js
 }
 
 # flags BUILD: prints the flags, or the reason why there is no such build here.

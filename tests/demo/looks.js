@@ -195,7 +195,7 @@ function compare(recorded, now) {
 const shorten = (said) => said.replace(/^\S+ .* > (?=\S+#)/, '')
 
 /** Whether this run records. */
-const isRecording = process.env.GPT_LAYERS_RECORD !== undefined
+export const isRecording = process.env.GPT_LAYERS_RECORD !== undefined
 /** @param {string} path from this folder */
 const fileOf = (path) => new URL(`${path}.txt`, import.meta.url)
 /** A recorded text. @param {string} path from this folder */

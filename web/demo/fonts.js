@@ -77,20 +77,16 @@ const RAISED = /[¹²³⁰-₉]/gu
  * A face with the page's characters. The math face has all that is raised or lowered.
  *
  * @param {typeof FACES[number]} face
- * @param {'woff2' | 'sfnt'} format
  */
-function subset(face, format) {
+function subset(face) {
   const texts = face.family === 'Formulas' ? characters() + ITALICS : characters().replace(RAISED, '')
   return subsetFont(wholeOf(face), texts, {
-    targetFormat: format,
+    targetFormat: 'woff2',
     keepFeatures: FEATURES,
     noHinting: true,
     preserveNameIds: [13, 14], // the license; the copyright stays in any case
   })
 }
-
-/** The text face, for pictures. */
-export const textFace = () => subset(FACES[0], 'sfnt')
 
 /** @param {typeof FACES[number]} face @param {string} [family] @param {string} [range] of characters */
 const fontFace = (face, family = face.family, range = 'U+0-10FFFF') => `@font-face {
@@ -127,7 +123,7 @@ async function write() {
   const stamp = `/* Made by web/demo/fonts.js from ${made.digest('hex')}. */\n`
   if (existsSync(path) && readFileSync(path, 'utf8').startsWith(stamp)) return path
   mkdirSync(folder, { recursive: true })
-  for (const face of FACES) writeFileSync(`${folder}${nameOf(face)}.woff2`, await subset(face, 'woff2'))
+  for (const face of FACES) writeFileSync(`${folder}${nameOf(face)}.woff2`, await subset(face))
   const [text, mono] = [await stack('Text', 'serif'), await stack('Mono', 'monospace')]
   const math = FACES.find(({ family }) => family === 'Formulas')
   const css = `${FACES.map((face) => fontFace(face)).join('')}${fontFace(math, 'Symbols', 'U+80-10FFFF')}

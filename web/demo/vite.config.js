@@ -11,8 +11,8 @@ import { still } from './still.js'
 /** @param {string} path from the repository's root */
 const fromRoot = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
-/** Built files that are not kept at once: models, kernels as text, pictures for other sites, the page without JavaScript. */
-const LATER = /\.safetensors$|\/(simd|relaxed)[^/]*\.js$|^(og|apple-touch-icon)\.png$|^text\.html$/
+/** Built files that are not kept at once: models, kernels as text, the page without JavaScript. */
+const LATER = /\.safetensors$|\/(simd|relaxed)[^/]*\.js$|^text\.html$/
 
 const built = new Date().toLocaleDateString('en-US', { dateStyle: 'long', timeZone: 'UTC' })
 
