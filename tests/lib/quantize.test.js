@@ -13,7 +13,7 @@ const IDS = [[3, 60, 0, 7, 11]]
 /** @param {Float32Array} a @param {Float32Array} b @returns {number} the relative error */
 const distance = (a, b) => Math.hypot(...a.map((x, i) => x - b[i])) / Math.hypot(...b)
 
-test('Linear and Conv1D compute with the rounded weights, to the rounding of x to 15 bits', () => {
+test('Linear and Conv1D compute with the rounded weights, to the rounding of x to 14 bits', () => {
   for (const rows of [1, 3, 70]) {
     for (const layer of [new gpt.Linear(130, 37), new gpt.Conv1D(37, 130)]) {
       redraw(gpt, biasOf(layer))

@@ -1,5 +1,6 @@
-// Layer normalization of a row, as every figure shows it. Its numbers are right for all finite rows: they come
-// from the package's layer, and from its mean and variance of the row divided by a power of two.
+// Layer normalization of a row, as the opening and "How it is computed" show it. Its numbers are right for all
+// finite rows: they come from the package's layer, and from its mean and variance of the row divided by a power
+// of two.
 
 import { layerNorm, noGrad, scope, tensor } from 'gpt-layers'
 

@@ -18,7 +18,7 @@ export interface CacheOptions {
   batchSize?: number
   /**
    * the most tokens of a sequence; the model's contextLength by default, and at most. The cache takes 2 ·
-   * nLayers · embDim numbers per token from the beginning: for GPT-2 124M and its 1024 tokens 75 MB in
+   * nLayers · embDim numbers per token from the beginning: for GPT-2 124M and its 1024 tokens 76 MB in
    * float32, 21 MB in int8
    */
   maxTokens?: number
