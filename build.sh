@@ -13,16 +13,19 @@ usage: ./build.sh [build | demo | test | fuzz | coverage | bench | compare | con
                               fused multiply-add), each also with shared memory for threads
             dist/             the npm package: web/lib, its types and the WebAssembly
             web/demo/dist/    the page and, in api/, the API reference, as static files
-  demo    build, then serve the page until interrupted. The last line printed is the page's address.
+  demo    build, then serve the page until interrupted. The last line printed is the page's address. On a
+          desktop it opens in the browser.
           --port N   the port, 4173 by default. If it is in use, the next free port is taken
-          --watch    serve the sources with Vite's own server: an edit of web/demo or web/notebook shows at once
+          --watch    serve the sources with Vite's own server: an edit of web/demo or web/notebook shows at
+                     once
   test [--again] [all] [PATH ...]
           build, then run every promise of the package and of the page once. With all: also printing and touch,
           the other builds, threads, browsers, compilers and environments, and lint. With paths: only these test
           files, and those in these folders. At the end it prints the tests that this system had to skip, each
           with its reason, and the ten slowest tests.
-          A test file that passed, also in test all, is not run again while nothing that it may read has changed:
-          the summary says how many tests that are. With --again, with paths, and where CI is set, it is
+          A test file that passed, also in test all, is not run again while nothing that it may read has
+          changed; test all runs again what has passed without all. The summary says how many tests were not
+          run again. With --again, with paths, and where the variable CI is set, every file runs
   test tests/c NAME ...
           compile what changed of the kernels and their tests natively, then run the tests whose name
           contains a NAME, such as layernorm or gelu_backward. A wrong NAME prints the names
@@ -39,24 +42,27 @@ usage: ./build.sh [build | demo | test | fuzz | coverage | bench | compare | con
           build, then try the package in every bundler, framework and runtime of tests/consumers, or in those
           whose title contains a NAME. --write updates web/lib/README.md's table
   golden  write tests/golden/*.json with PyTorch
-  record  build, then record how the page looks and behaves, in tests/demo/looks/ and tests/demo/behaves/: the
-          boxes and styles, and what each control changes, which the tests compare; and the picture for previews
-          of links, web/demo/public/og.png. git diff shows what has changed
+  record  build, then record the boxes and styles of the page and the notebook in tests/demo/looks/, what each
+          control of the page changes in tests/demo/behaves/, and the picture for previews of links,
+          web/demo/public/og.png. The tests compare with these files. git diff shows what has changed
   flags simd | relaxed | native | fuzz | coverage
-          print the compiler flags of a build: emcc's, for native those of the C compiler, then clang's
+          print the compiler flags of a build: those of emcc for simd and relaxed, of the C compiler for
+          native, of clang for fuzz and coverage
   -h, --help   print this text
 
 Node 20 or later and npm must be installed. npm packages are installed from package-lock.json. As root on
 Debian or Ubuntu, missing system packages are installed; otherwise, and when npm runs this script to pack
 the package, one message names all of them. Make, Emscripten and, for the tests, a C compiler are
-required. What else the tests use is optional: without it they are skipped. test all also installs a newer
-Node, which has relaxed SIMD (Linux on x64, 50 MB), and TypeScript 5 from npm.
+required. What else the tests use is optional: without it they are skipped. test all, bench and compare
+install a newer Node from npm where this one has no relaxed SIMD (Linux on x64, 50 MB). test all also
+installs TypeScript 5.
 
 Environment variables:
   EMSDK      an emsdk folder, used if emcc is not on the PATH. Emscripten 3.1.6 or later
   CHROMIUM   the Chromium of the tests. Otherwise it is chromium-headless-shell, chromium or google-chrome
   CHROMIUM_BROWSER
-             the Chromium of the test that needs a whole one. Otherwise it is chromium or google-chrome
+             the Chromium with a window, for the tests of touch and one other test. Otherwise it is chromium
+             or google-chrome
   FIREFOX    Firefox, if it is not on the PATH as firefox-esr or firefox
   CC         the native compiler for the tests. Otherwise it is CLANG where that has its sanitizers, or gcc
   CLANG      the clang of the native tests, the fuzzer and the coverage, clang-19 or clang by default

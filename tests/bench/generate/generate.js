@@ -22,7 +22,7 @@ GPT-2 124M's shape with random weights, beside other engines: a prompt, and writ
 
   --json FILE      also write the figures to FILE
   --quick          fewer repetitions, for a first look
-  ${TINY_OPTION}           a tiny model: shows in seconds whether the bench works, not how fast anybody is
+  ${TINY_OPTION}           a tiny model: shows whether the bench works, not how fast anybody is
   --only PATTERN   only the contestants that match this regular expression, case ignored: 'gpt-layers int8',
                    'threads=1', 'onnxruntime'. gpt-layers float32 simd always takes part: the others must agree
                    with it
