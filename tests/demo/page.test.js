@@ -22,10 +22,8 @@ const FIELDS = { at: 'worked-example', features: { 'prefers-reduced-motion': 're
 /** It alone, for what needs no other part of the page. */
 const ALONE = '?embed=worked-example'
 
-test('the page is served isolated, for threads, and has only relative addresses', async () => {
-  const response = await fetch(site.url)
-  assert.equal(response.headers.get('cross-origin-opener-policy'), 'same-origin')
-  assert.doesNotMatch(await response.text(), /(src|href)="\//)
+test('the page has only relative addresses', async () => {
+  assert.doesNotMatch(await (await fetch(site.url)).text(), /(src|href)="\//)
 })
 
 test('what means nothing in the address is named, and the valid values take effect', async () => {

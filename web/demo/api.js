@@ -4,7 +4,7 @@
 
 /** @import { ProjectReflection } from 'typedoc' */
 
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import {
   Application,
@@ -87,19 +87,13 @@ const app = await Application.bootstrap({
 app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
   categorize(project)
 })
-// The page's Content-Security-Policy forbids inline scripts and styles. TypeDoc's inline script moves to a
-// file.
-const inline = /<script>([\s\S]*?)<\/script>/
-let script = ''
 app.renderer.on(PageEvent.END, (page) => {
   const up = '../'.repeat(page.url.split('/').length - 1)
   const title = '<a href="[^"]*" class="title">gpt-layers[^<]*</a>'
-  page.contents = page.contents
-    ?.replace(inline, (_, code) => {
-      script = code
-      return `<script src="${up}assets/theme.js"></script>`
-    })
-    .replace(new RegExp(title), (found) => `${found} <a href="${up}../notebook/index.html">Live notebook</a>`)
+  page.contents = page.contents?.replace(
+    new RegExp(title),
+    (found) => `${found} <a href="${up}../notebook/index.html">Live notebook</a>`,
+  )
 })
 
 const project = await app.convert()
@@ -109,19 +103,10 @@ if (app.logger.hasErrors()) process.exit(1)
 // A type that is missing from index.js is a warning: it fails a test that reads this file, and not the build.
 writeFileSync(fromRoot('build/api-warnings.json'), JSON.stringify(app.logger.warningCount))
 writeFileSync(fromRoot('build/api-names.json'), JSON.stringify(namesOf(project)))
-const out = fromRoot('build/api')
 // TypeDoc's highlighter gives up on a line after 500 ms by this clock. So on a busy machine the colors would differ
 // from one build to the next. A clock that stands still ends no line.
 const { now } = Date
 const start = now()
 Date.now = () => start
-await app.generateDocs(project, out)
+await app.generateDocs(project, fromRoot('build/api'))
 Date.now = now
-writeFileSync(`${out}/assets/theme.js`, script)
-// TypeDoc's <style> holds rules for filters, and we show no filters: an element without effect takes its
-// place.
-const main = readFileSync(`${out}/assets/main.js`, 'utf8')
-writeFileSync(
-  `${out}/assets/main.js`,
-  main.replace('document.createElement("style")', 'document.createElement("template")'),
-)

@@ -5,7 +5,6 @@
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { createServer, preview } from 'vite'
-import { headers, sent } from './policy.js'
 
 let options
 try {
@@ -45,13 +44,7 @@ const notebook = {
 const open = Boolean(process.platform === 'darwin' || process.env.DISPLAY || process.env.WAYLAND_DISPLAY)
 const live = { root, server: { host, port, open }, plugins: [notebook], logLevel: 'warn' }
 /** Without vite.config.js, whose plugins only a build needs: they take half a second to load. */
-const built = {
-  root,
-  configFile: false,
-  plugins: [sent],
-  preview: { host, port, open, headers },
-  logLevel: 'warn',
-}
+const built = { root, configFile: false, preview: { host, port, open }, logLevel: 'warn' }
 const server = options.watch
   ? await createServer(live).then((created) => created.listen())
   : await preview(built)

@@ -4,7 +4,7 @@ import { defineConfig } from 'vite'
 import { fonts } from './fonts.js'
 import { formulas } from './formulas.js'
 import { offline } from './offline.js'
-import { headers, policy, POLICY } from './policy.js'
+import { policy, POLICY } from './policy.js'
 import { recordings } from './recordings.js'
 import { still } from './still.js'
 
@@ -64,5 +64,5 @@ export default defineConfig({
     },
   },
   // The server of the development writes styles into the page, which the policy forbids, and reads dist/.
-  server: { headers, fs: { allow: [fromRoot('')] } },
+  server: { fs: { allow: [fromRoot('')] } },
 })
