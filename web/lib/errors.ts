@@ -3,9 +3,9 @@
  *
  * | code | meaning |
  * | --- | --- |
- * | `TYPE` | an argument has the wrong type |
+ * | `TYPE` | an argument has the wrong type, or the function does not read it |
  * | `SHAPE` | a tensor has the wrong shape |
- * | `VALUE` | an argument has the right type, but a value that is not allowed |
+ * | `VALUE` | an argument has the right type, but a value that is not allowed; an option has an unknown name |
  * | `MEMORY` | the memory cannot hold the result |
  * | `DISPOSED` | a tensor was disposed before; or `load` has not run, or `dispose` has |
  * | `UNSUPPORTED` | this machine, or this version of the package, cannot do it |

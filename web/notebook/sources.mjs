@@ -44,7 +44,7 @@ console.log('Means farther from 0 than 1e-5:', means.abs().gt(1e-5).sum().item()
 
 // %% [markdown]
 // ## Conv1D
-// GPT-2’s linear layer has this name. Its weight is `[nx, nf]`, the other way round than Linear’s.
+// GPT-2’s linear layer has this name. Its weight is `[nx, nf]`, the transpose of Linear’s.
 
 // %%
 class Conv1D extends gpt.Module {

@@ -1,7 +1,7 @@
 // The service worker: after the first visit the page works without a network.
 //
 // vite.config.js prepends two constants: FILES, which are cached at once, and VERSION, a digest of all that
-// was built. Large files that not every reader needs (the models, GPT-2's tokenizer, the API reference) are
+// was built. Files that not every reader needs (the stories' model, kernels as text, the API reference) are
 // kept once they were fetched. The page itself (index.html) and the reference come from the network first, so
 // that a new version appears at once; all other files have their digest in their name and come from the
 // cache, unless the request's cache mode is 'reload'. An old version's cache is deleted once no page uses it.

@@ -1,4 +1,5 @@
-// Text to tokens and back for the stories model. A token is a word with the space before it, or punctuation.
+// Text to tokens and back for the stories model. A token is a word with the space and the quotation
+// mark before it, or other punctuation.
 
 export interface Tokenizer {
   /** Throws an Error whose message says which word is unknown. */
