@@ -1,5 +1,5 @@
 // The ways to run Node in the tests: as it is, and with relaxed SIMD where this Node lacks it: a newer one
-// where ./build.sh test all installed it, otherwise this one with a flag.
+// where ./build.sh has installed it, otherwise this one with a flag.
 
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
