@@ -46,7 +46,7 @@ export function pytorch(
   ]
   return [
     'import torch',
-    'import torch.nn as nn',
+    'from torch import nn',
     '',
     `torch.manual_seed(${seed})`,
     `batch = torch.randn(${SAMPLES}, ${INPUTS})`,
