@@ -78,6 +78,8 @@ test('the whole page looks as it was recorded, on a phone and on a laptop, at fi
   await point(page, 'a, button, input, select, summary, [role="slider"], [role="switch"]')
   await page.waitForSelector('#opening .run.without.longer')
   await goToStory(page) // what is typed into, at the top, has taken the focus
+  await page.evaluate(drawn) // an explanation ends where its number scrolls away
+  await page.$eval('#worked-example [role="slider"]', (dot) => dot.dispatchEvent(new FocusEvent('focus')))
   await assertLooks(page, 'laptop-in-use', IN_USE)
   await turnInto(page, PHONE)
   await assertLooks(page, 'dialog-phone', 'dialog')

@@ -19,6 +19,7 @@ import { randomFrom } from '../../web/examples/stories/grammar.js'
 import { golden, unpack } from '../lib/support.js'
 import {
   click,
+  eventually,
   field,
   focus,
   get,
@@ -461,6 +462,13 @@ test('pointing at a number tells how it was computed, marks its numbers and its 
   assert.equal(await name(), '(y − μ) / √(σ² + ε), mean of sample 2: 0.0000')
   assert.match(await said(page), /^μ of ŷ₂ = /)
   assert.match(await step(page), /^4 of 5/)
+  // Also for a second time.
+  for (let i = 0; i < 2; i++) {
+    await click(page, cellAt('z', 2, 3))
+    await page.mouse.move(0, 0)
+    assert.match(await said(page), /^z₂₃ = /)
+    await scrollAway(page)
+  }
   await page.close()
 })
 
@@ -476,7 +484,16 @@ test('a step does not explain a number that the step before had', async () => {
   await page.close()
 })
 
-test('on a phone the explanation of a tapped number is on the screen, and no number is cut', async () => {
+/** Scrolls past the section: then no number is explained. @param {Page} page */
+async function scrollAway(page) {
+  await page.evaluate(() => {
+    document.body.style.paddingBottom = '200vh'
+    scrollTo(0, document.body.scrollHeight)
+  })
+  await eventually(async () => /^Drag a dot\./.test(await said(page)), 'a number is still explained')
+}
+
+test('on a phone the explanation of a tapped number is on the screen as long as the number is, and no number is cut', async () => {
   const { page } = await openStill('example.edits=x11:12345.678&worked-example.step=scale', PHONE)
   await openLayer(page)
   for (const table of ['y', 'n', 'z'])
@@ -491,6 +508,7 @@ test('on a phone the explanation of a tapped number is on the screen, and no num
         `${table}: ${shown.top} to ${shown.bottom}`,
       )
       assert.match(await said(page), new RegExp(`^${table === 'n' ? 'ŷ' : table}.* = `))
+      await scrollAway(page)
     }
   for (const width of [360, 1280]) {
     await resize(page, width, 740)
