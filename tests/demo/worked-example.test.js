@@ -668,7 +668,7 @@ test('the code, pasted into Python, prints what the page shows, and LayerNorm gi
 test('the guess is answered by the figure: sample 1 moves by 1, its normalized row stays', async () => {
   const { page } = await openStill()
   await pressButton(page, 'it moves by 1')
-  assert.match(await text(page, `${ROOT} .answer`), /^Not quite: nothing\. .*moved in every figure/)
+  assert.match(await text(page, `${ROOT} .answer`), /^Not quite: nothing\. .* at step 4 .*moved in every figure/)
   assert.match(await step(page), /^4 of 5/)
   await pressButton(page, 'nothing') // only the first guess changes the figure
   const after = (await numbers(page, 'y'))[0].map(parse)
