@@ -292,7 +292,6 @@ test('each step shows its numbers; Next stays where it is and keeps the focus, t
       assert.deepEqual(await numbers(page, 'y'), written(OUTPUTS, 'mean', 'variance'))
       assert.deepEqual(await numbers(page, 'n'), NORMALIZED)
     }
-    assert.equal(await trust(page), '32 of 32 numbers are PyTorch’s.')
     await page.keyboard.press('ArrowLeft')
     // With another key they are the browser's: back and forth.
     const free = await page.$eval(`${ROOT} .next`, (button) =>
@@ -306,6 +305,22 @@ test('each step shows its numbers; Next stays where it is and keeps the focus, t
     await pressButton(page, '← Back')
     await page.waitForFunction(() => location.search.endsWith('&worked-example.step=variance'))
     assert.deepEqual(complaints, [])
+    await page.close()
+  }
+})
+
+test('of the formula the term that a step adds is lit, and the terms of later steps are pale', async () => {
+  const [text, lit, pale] = ['rgb(34, 37, 42)', 'rgb(138, 28, 107)', 'rgb(93, 96, 104)']
+  for (const [name, colors] of /** @type {const} */ ([
+    ['subtract', [lit, pale, pale]],
+    ['divide', [text, lit, pale]],
+    ['scale', [text, text, lit]],
+  ])) {
+    const { page } = await openStill(`worked-example.step=${name}`)
+    const found = await page.$$eval(`${ROOT} .formula :is(.subtract, .divide, .scale)`, (all) =>
+      all.map((one) => getComputedStyle(one).color),
+    )
+    assert.deepEqual(found, colors, name)
     await page.close()
   }
 })
@@ -561,11 +576,11 @@ test('presets, divisor, ε, scale and shift stand where they act, and are put ba
   })
   assert.deepEqual(six(await numbers(page, 'n')), written(result.map(({ scaled }) => scaled)))
   await pressButton(page, 'Put back')
-  assert.equal(await trust(page), '32 of 32 numbers are PyTorch’s.')
+  assert.equal(await trust(page), '')
   await pressButton(page, '← Back')
   assert.deepEqual(await numbers(page, 'y'), before)
   await type(page, 'ε', '0.00001')
-  assert.equal(await trust(page), '32 of 32 numbers are PyTorch’s.')
+  assert.equal(await trust(page), '')
   await page.close()
 })
 
@@ -601,8 +616,9 @@ test('a row without numbers is explained, and what PyTorch gives where that is s
   }
 })
 
-test('the code comes with what PyTorch prints, and says why a mean is not 0', async () => {
+test('the code comes with what PyTorch prints, and says how many numbers of the example are the same, and why a mean is not 0', async () => {
   for (const [query, why] of /** @type {const} */ ([
+    ['', /Why does a mean read/],
     [
       'example.divisor=n-1&example.eps=0',
       /Why does a mean read -?\d\.\d{4}e-0\d and not 0\? .* scientific notation/,
@@ -614,6 +630,8 @@ test('the code comes with what PyTorch prints, and says why a mean is not 0', as
     const { page } = await openStill(query)
     await pressButton(page, 'PyTorch code')
     assert.match(await text(page, `${ROOT} dialog .why`), why, query)
+    const agreeing = /32 of the figure’s 32 numbers are PyTorch’s, to four decimals\./
+    assert.equal(agreeing.test(await text(page, `${ROOT} dialog`)), query === '', query)
     if (query.startsWith('example.divisor')) {
       const [out, mean, variance, norm, , normVar] = await page.$$eval(`${ROOT} .print pre`, (all) =>
         all.map((one) => one.textContent),
@@ -668,7 +686,10 @@ test('the code, pasted into Python, prints what the page shows, and LayerNorm gi
 test('the guess is answered by the figure: sample 1 moves by 1, its normalized row stays', async () => {
   const { page } = await openStill()
   await pressButton(page, 'it moves by 1')
-  assert.match(await text(page, `${ROOT} .answer`), /^Not quite: nothing\. .* at step 4 .*moved in every figure/)
+  assert.match(
+    await text(page, `${ROOT} .answer`),
+    /^Not quite: nothing\. .* at step 4 .*moved in every figure/,
+  )
   assert.match(await step(page), /^4 of 5/)
   await pressButton(page, 'nothing') // only the first guess changes the figure
   const after = (await numbers(page, 'y'))[0].map(parse)
