@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import { largest } from '../../build/lib/tensor/topk.js'
-import { assertRefuses, golden, load, loadForTest, memoryOf, shake, usedMemory } from './support.js'
+import { assertRefuses, load, loadForTest, memoryOf, shake, usedMemory } from './support.js'
 
 const config = { vocabSize: 23, contextLength: 16, embDim: 12, nHeads: 3, nLayers: 2 }
 const gpt = await loadForTest()
@@ -34,15 +34,10 @@ function best(text, of = model) {
   return logits.indexOf(Math.max(...logits))
 }
 
-/**
- * A model whose most probable tokens vary: attention's matrices are 50 times as large as the initial ones.
- *
- * @param {number} seed
- * @param {ConstructorParameters<typeof gpt.GPTModel>[0]} sizes
- */
-function lively(seed, sizes) {
-  gpt.manualSeed(seed)
-  const made = new gpt.GPTModel(sizes).eval()
+/** A model whose most probable tokens vary: attention's matrices are 50 times as large as the initial ones. */
+function lively() {
+  gpt.manualSeed(2)
+  const made = new gpt.GPTModel(config).eval()
   for (const { attn } of made.trfBlocks)
     for (const { weight } of [attn.cAttn, attn.cProj]) weight.data.forEach((x, i, all) => (all[i] = 50 * x))
   return made
@@ -515,7 +510,7 @@ function assertWindowed(of, prompt, written, capacity, slidingWindow) {
 }
 
 test('with a sliding window the model reads until it is full, then the last tokens again', () => {
-  const varied = lively(2, config)
+  const varied = lively()
   for (const [slidingWindow, maxNewTokens, lengths] of /** @type {const} */ ([
     [16, 25, [1, 15, 16, 17, 40]],
     [5, 40, [2, 16, 20]],
@@ -531,17 +526,8 @@ test('with a sliding window the model reads until it is full, then the last toke
   varied.dispose()
 })
 
-for (const { seed, config: sizes, ids, written } of golden('gptmodel').generated) {
-  test(`past a full context the text is PyTorch’s, after a prompt of ${ids.length} tokens`, () => {
-    const small = lively(seed, sizes)
-    const options = { temperature: 0, maxNewTokens: written.length, slidingWindow: sizes.contextLength }
-    assert.deepEqual(tokensOf(small.generate(ids, options)), written)
-    small.dispose()
-  })
-}
-
 test('with a sliding window a cache is filled again and again, and its text can be continued', () => {
-  const varied = lively(2, config)
+  const varied = lively()
   for (const slidingWindow of [6, 4]) {
     const cache = varied.newCache({ maxTokens: 6 })
     const options = { temperature: 0, slidingWindow, cache }

@@ -6,9 +6,21 @@
 
 /** @import { Gpt } from '../lib/support.js' */
 
+import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import * as gpt from 'gpt-layers'
-import { readText, windows } from './text.js'
+
+/**
+ * Windows of a text, and for each token in them the token that follows.
+ *
+ * @param {Int32Array} tokens
+ * @param {number[]} starts
+ * @param {number} length
+ */
+function windows(tokens, starts, length) {
+  const slice = (/** @type {number} */ start) => [...tokens.subarray(start, start + length)]
+  return { ids: starts.map(slice), targets: starts.map((start) => slice(start + 1)) }
+}
 
 /**
  * @param {Gpt} gpt loaded
@@ -24,7 +36,11 @@ import { readText, windows } from './text.js'
  *   characters
  */
 export function learn(gpt, { steps, batch, length, lr, characters: many, onStep = () => {} }) {
-  const { text, characters, tokens: all } = readText()
+  // The opening of Lewis Carroll's "Alice's Adventures in Wonderland" (1865), which is in the public domain. Its
+  // quotation marks are replaced by ASCII ones.
+  const text = readFileSync(new URL('alice.txt', import.meta.url), 'utf8')
+  const characters = [...new Set(text)].sort()
+  const all = Int32Array.from(text, (character) => characters.indexOf(character))
   const tokens = all.subarray(0, many)
   gpt.manualSeed(123)
   const sizes = { vocabSize: characters.length, contextLength: length, embDim: 64, nHeads: 4, nLayers: 2 }
