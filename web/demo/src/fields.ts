@@ -1,7 +1,5 @@
 // A section's slice of the page's state, made from a list of fields. A field knows its initial value and how
 // to read and write it in the address.
-//
-//   export default slice({ n: integer(6, { min: 1 }), build: choice('simd', ['simd', 'relaxed']) })
 
 import { parseNumber, shortest } from './numbers.ts'
 

@@ -1,18 +1,6 @@
-// Heavy work runs in a worker, so that the page stays responsive. A section's worker is a file beside the
-// section:
-//
-//   import { expose } from '../../remote.ts'
-//   const lab = { async train(options, onprogress) { ...; await onprogress({ step, loss }); ... } }
-//   expose(lab)
-//   export type Lab = typeof lab
-//
-// The section calls the worker's functions as if they were local. Arguments and results are copied; a
-// function passed as an argument stays in the page and the worker calls it.
-//
-//   const create = () => new Worker(new URL('./name.worker.ts', import.meta.url), { type: 'module' })
-//   const lab: Remote<Lab> = inWorker(create, () => (problem = 'the worker could not be started'))
-//   const result = await lab.train(options, proxy(({ step }) => (progress = step)))
-//   stop(lab)   // ends the worker, even in the middle of a call
+// Heavy work runs in a worker, so that the page stays responsive. Its functions are called as if they were local:
+// sections/training/training.worker.ts and run.svelte.ts are an example. Arguments and results are copied; a function
+// that is passed by `proxy` stays in the page, and the worker calls it.
 
 import { expose as exposeCalls, proxy, releaseProxy, wrap, type Endpoint, type ProxyMethods } from 'comlink'
 
@@ -71,7 +59,7 @@ export function inWorker<T>(create: () => Worker, failed: () => void): Remote<T>
   return remote
 }
 
-/** @param remote from inWorker */
+/** Ends the worker, even in the middle of a call. @param remote from inWorker */
 export function stop(remote: ProxyMethods) {
   remote[releaseProxy]()
   ends.get(remote)?.()
