@@ -116,16 +116,6 @@ test('an error, a part, an opaque answer and one from another address are not ke
   })
 })
 
-test('a model that is asked for with the cache mode reload is fetched anew, and replaces what was kept', async () => {
-  let answer = () => bytes('damaged')
-  const { get } = start(() => answer())
-  await get(MODEL)
-  answer = bytes
-  assert.equal(await get(MODEL), 'damaged')
-  assert.equal(await get(MODEL, { cache: 'reload' }), 'model')
-  assert.equal(await get(MODEL), 'model')
-})
-
 test('a file is kept once, whatever query it is asked for with', async () => {
   const paths = ['icon.svg', 'assets/model-1.safetensors', 'api/index.html']
   let isOnline = true

@@ -27,12 +27,8 @@ export const offline = (later, beside) => ({
       const digest = createHash('sha256')
       for (const name of Object.keys(bundle).sort())
         digest.update(bundle[name].code ?? bundle[name].source ?? '')
-      const define = {
-        FILES: JSON.stringify(files),
-        VERSION: JSON.stringify(digest.digest('hex').slice(0, 16)),
-      }
-      const list = Object.entries(define).map(([name, value]) => `const ${name} = ${value}\n`)
-      this.emitFile({ type: 'asset', fileName: 'sw.js', source: list.join('') + source })
+      const constants = `const FILES = ${JSON.stringify(files)}\nconst VERSION = '${digest.digest('hex')}'\n`
+      this.emitFile({ type: 'asset', fileName: 'sw.js', source: constants + source })
     },
   },
 })

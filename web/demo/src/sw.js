@@ -1,10 +1,10 @@
 // The service worker: after the first visit the page works without a network.
 //
-// vite.config.js prepends two constants: FILES, which are cached at once, and VERSION, a digest of all that
-// was built. Files that not every reader needs (the stories' model, kernels as text, the API reference) are
-// kept once they were fetched. The page itself (index.html) and the reference come from the network first, so
-// that a new version appears at once; all other files have their digest in their name and come from the
-// cache, unless the request's cache mode is 'reload'. An old version's cache is deleted once no page uses it.
+// offline.js prepends two constants: FILES, which are cached at once, and VERSION, a digest of all that was built.
+// What not every reader needs (the stories' model, kernels as text, the API reference) is kept once it was fetched.
+// The page itself (index.html) and the reference come from the network first, so that a new version appears at once;
+// all other files have their digest in their name and come from the cache. An old version's cache is deleted once no
+// page uses it.
 // Any other file, such as a model beside the page, is the browser's business alone.
 //
 // Some hosts answer with a page of HTML and status 200 where a file is missing, or lead to another page, to
@@ -76,8 +76,7 @@ worker.addEventListener('fetch', (event) => {
     return response
   }
 
-  const known = async () => (request.cache === 'reload' ? undefined : cached())
-  if (path.startsWith('assets/')) event.respondWith(known().then((response) => response ?? fetched()))
+  if (path.startsWith('assets/')) event.respondWith(cached().then((response) => response ?? fetched()))
   else if (isPage(request) || path.startsWith('api/') || FILES.includes(path))
     event.respondWith(fetched().catch(async () => (await cached()) ?? Response.error()))
 })

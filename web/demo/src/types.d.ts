@@ -1,11 +1,11 @@
 /** The day on which the page was built; see vite.config.js. */
 declare const BUILT: string
 
-/** The service worker's constants; see vite.config.js. */
+/** The service worker’s constants; see offline.js. */
 declare const FILES: readonly string[]
 declare const VERSION: string
 
-/** A formula, as MathML; see vite.config.js. */
+/** A formula, as MathML; see formulas.js. */
 declare module '*.tex' {
   const mathml: string
   export default mathml
