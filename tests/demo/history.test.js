@@ -58,7 +58,7 @@ test('undo and redo go from gesture to gesture and change no step; the address b
         const { example, 'batch-norm': norms, 'worked-example': steps } = page.state
         assert.deepEqual({ eps: example.eps, batch: norms.batch, step: steps.step }, { ...states[at], step })
         assert.deepEqual([page.canUndo, page.canRedo], [at > 0, at < states.length - 1])
-        assert.deepEqual(new Page(new URLSearchParams(page.query)).state, page.state)
+        assert.deepEqual(new Page(new URLSearchParams(page.query())).state, page.state)
       }
     }),
     { numRuns: 500, includeErrorInReport: true },
@@ -73,6 +73,6 @@ test('each address that a control writes, by what behaves/ has of it, opens with
   assert.ok(queries.size > 50, String(queries.size))
   for (const query of queries) {
     const page = new Page(new URLSearchParams(query))
-    assert.deepEqual([page.query, page.problem], [query && `?${query}`, ''])
+    assert.deepEqual([page.query(), page.problem], [query && `?${query}`, ''])
   }
 })

@@ -1,16 +1,7 @@
 // A link to a section lands there. Sections above it arrive later and have their room already.
 
-/**
- * @param hash of an address, such as '#training'
- * @returns the id; '' for a hash like '#100%'
- */
-export function idOf(hash: string): string {
-  try {
-    return decodeURIComponent(hash.slice(1))
-  } catch {
-    return ''
-  }
-}
+/** The section that the address leads to; '' if none. */
+export const linked = () => location.hash.slice(1)
 
 const INPUTS = ['wheel', 'touchstart', 'pointerdown', 'keydown']
 
@@ -20,7 +11,7 @@ const INPUTS = ['wheel', 'touchstart', 'pointerdown', 'keydown']
  * @param arrived when all sections are there: then again, unless the reader has gone elsewhere meanwhile
  */
 export function land(arrived: Promise<unknown>) {
-  const go = () => document.getElementById(idOf(location.hash))?.scrollIntoView()
+  const go = () => document.getElementById(linked())?.scrollIntoView()
   let stays = true
   for (const input of INPUTS) addEventListener(input, () => (stays = false), { once: true, passive: true })
   go()

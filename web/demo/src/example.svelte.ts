@@ -22,10 +22,7 @@ export class Example {
   /** Whether a row has numbers of its own. */
   moved = $derived.by(() => ROWS.map((row) => this.state[row].length > 0))
   y = $derived.by(() => ROWS.map((row, r) => (this.moved[r] ? this.state[row] : this.computed.y[r])))
-  // Only of what the numbers depend on, so that another step computes nothing.
-  #divisor = $derived(this.state.divisor)
-  #eps = $derived(this.state.eps)
-  norm = $derived({ divisor: this.#divisor, eps: this.#eps })
+  norm = $derived({ divisor: this.state.divisor, eps: this.state.eps })
   /** Scale and shift where they are edited. */
   #affine = $derived.by(() =>
     (['gamma', 'beta'] as const).map((table) => cellNames(table).map((name) => this.cells[name])),

@@ -107,13 +107,8 @@ export class Page {
     })
   }
 
-  /** The state as a query: only what differs from the defaults. @returns '' or '?...' */
-  get query(): string {
-    return this.queryFor()
-  }
-
-  /** @param embed the only section to show @returns '' or '?...' */
-  queryFor(embed?: string): string {
+  /** The state as a query: only what differs from the defaults. @param embed the only section to show @returns '' or '?...' */
+  query(embed?: string): string {
     const { show, ...appearance } = this.appearance
     const query = new URLSearchParams({
       ...(embed ? { embed, ...(show ? { show } : {}) } : {}),
