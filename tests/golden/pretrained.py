@@ -1,8 +1,8 @@
 """Writes pretrained.json and the files in pretrained/: small GPTs as people have them.
 
 Files of torch.save come from PyTorch itself, those of safetensors from safetensors.py. The weights are random
-and not small, so that a matrix that is not turned, or parts in the wrong order, change the logits visibly:
-`check` makes sure of it. Logits are float64, computed from the weights in the file.
+and not small, so that a matrix that is not turned, or parts in the wrong order, change the logits visibly.
+Logits are float64, computed from the weights in the file.
 
     ids       the token ids of all logits
     models    files, the config to pass with them (null: the file says enough), the logits
@@ -222,58 +222,6 @@ def torch2(value, *, descriptors):
     )
     torch.load(io.BytesIO(again), map_location="cpu")
     return again
-
-
-def difference(a, b):
-    return ((a - b).abs().max() / a.abs().max()).item()
-
-
-def check():
-    """The dialects agree, and each mistake that a reader can make is visible."""
-    state = draw(1)
-    right = logits(gpt2(), state)
-    for model, other in (
-        (gpt2(conv=False), to_linear(state)),
-        (book(), to_book(state, CONTEXT)),
-    ):
-        assert difference(right, logits(model, other)) < 1e-12
-    zeros = {name: t * 0 if name.endswith("bias") else t for name, t in state.items()}
-    without_bias = logits(gpt2(conv=False, bias=False), bias_free(to_linear(state)))
-    assert difference(logits(gpt2(), zeros), without_bias) < 1e-12
-    zeros = {name: t * 0 if name.endswith("c_attn.bias") else t for name, t in state.items()}
-    without_bias = logits(book(qkv_bias=False), qkv_bias_free(to_book(state, CONTEXT)))
-    assert difference(logits(gpt2(), zeros), without_bias) < 1e-12
-    # float32 is exact enough for a comparison within 1e-5.
-    single = gpt2()
-    single.load_state_dict(state)
-    with torch.no_grad():
-        assert difference(right, single(torch.tensor(IDS)).double()) < 3e-6
-
-    def turned(name):
-        return {k: t.t() if k.endswith(name) and t.shape[0] == t.shape[1] else t for k, t in state.items()}
-
-    def reordered(name, *order):
-        mixed = dict(state)
-        for key in state:
-            if name in key:
-                parts = state[key].chunk(3, dim=-1)
-                mixed[key] = torch.cat([parts[i] for i in order], -1)
-        return mixed
-
-    mistakes = {
-        "a square matrix": logits(gpt2(), turned("c_proj.weight")),
-        "the order of q, k, v": logits(gpt2(), reordered("c_attn", 1, 0, 2)),
-        "the heads": logits(GPT2(VOCAB, CONTEXT, DIM, 4, 2, conv=True), state),
-        "the kind of GELU": logits(gpt2(gelu=nn.GELU()), state),
-        "eps": logits(gpt2(eps=1e-3), state),
-        "the head": logits(gpt2(), {**state, "lm_head.weight": state["transformer.wte.weight"]}),
-        "the last bias": logits(gpt2(), {**state, "transformer.ln_f.bias": torch.zeros(DIM)}),
-    }
-    for what, wrong in mistakes.items():
-        assert difference(right, wrong) > 1e-4, (what, difference(right, wrong))
-    # archive() writes PyTorch's own bytes.
-    data = save(state_dict(state))
-    assert archive(entries_of(data)["data.pkl"], storages_of(data)) == data
 
 
 class Files:
@@ -685,17 +633,7 @@ def harmless():
     add("a list that was a shape", archive(data, {"0": bytes(12)}))
 
     # Calls, and names that mean something in JavaScript. torch.load would call them.
-    for function in (
-        "os.system",
-        "posix.system",
-        "builtins.eval",
-        "__builtin__.eval",
-        "builtins.getattr",
-        "subprocess.Popen",
-        "torch.load",
-        "torch.hub.load",
-        "torch._utils.anything",
-    ):
+    for function in ("os.system", "builtins.getattr", "torch.load", "torch._utils.anything"):
         by_hand(function, call(function, text("exit 1")))
     for name in ("constructor", "__proto__", "toString", "hasOwnProperty"):
         by_hand(f"{name}.{name}", call(f"{name}.{name}"))
@@ -762,22 +700,15 @@ def refused():
     add("complex numbers", save({"a": torch.ones(2, dtype=torch.complex64)}), got)
 
     # Shapes that change after they are checked.
-    for name, value in (
-        ("-1", number(-1)),
-        ("a string", text("2")),
-        ("true", b"\x88"),
-        ("0.5", b"G" + struct.pack(">d", 0.5)),
-        ("a size beyond", number(5)),
+    grows = (("by one", b"h\7" + number(-1) + b"a"), ("by two", b"h\7(" + number(-1) * 2 + b"e"))
+    for kind, shape in (
+        ("tuple", b"(K\3tq\7"),
+        ("short tuple", b"K\3\x85q\7"),
+        ("torch.Size", b"ctorch\nSize\n(K\3t\x85Rq\7"),
     ):
-        grows = (("b", b"h\7" + value + b"a"), ("c", b"h\7(" + value * 2 + b"e"))
-        for kind, shape in (
-            ("tuple", b"(K\3tq\7"),
-            ("short tuple", b"K\3\x85q\7"),
-            ("torch.Size", b"ctorch\nSize\n(K\3t\x85Rq\7"),
-        ):
-            for one in grows:
-                data = pickled(("a", tensor(shape=shape)), one)
-                raw(f"a {kind} that grows by {name}, {one[0]}", data, "elements of what is no list")
+        for name, growth in grows:
+            data = pickled(("a", tensor(shape=shape)), ("b", growth))
+            raw(f"a {kind} that grows {name}", data, "elements of what is no list")
     empty = tensor(shape=b")q\7", stride=b")")
     raw("an empty tuple that grows", pickled(("a", empty), ("b", b"h\7K\1a")), "elements of what is no list")
 
@@ -940,7 +871,8 @@ def refused():
 
 
 def cases():
-    check()
+    saved = save(state_dict(draw(1)))
+    assert archive(entries_of(saved)["data.pkl"], storages_of(saved)) == saved  # PyTorch's own bytes
     files = Files()
     for write in (gpt2_files, nanogpt_files, named_files, book_files, dtype_files, view_files, layout_files):
         write(files)
