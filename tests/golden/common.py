@@ -25,14 +25,6 @@ def same_names():
     return [name for row in rows for name in re.findall(r"`gpt\.(\w+)\(x\)`", row) if f"`torch.{name}`" in row]
 
 
-def show(tensor, **options):
-    """The output of print(tensor), without grad_fn."""
-    torch.set_printoptions(profile="default", **options)
-    text = str(tensor.detach())
-    torch.set_printoptions(profile="default", sci_mode=None)
-    return text
-
-
 def in_float64(module, x):
     """module(x) in float64, from float32 parameters and x. Afterwards the module is float32 again."""
     result = module.double()(x.double()).detach()

@@ -1,8 +1,7 @@
 """Writes all golden values, the files tests/golden/*.json that the tests compare with: ./build.sh golden
 
-This file writes notebook.json and random.json. Every other file of this folder has
-a function cases(), whose result is written to the .json of the same name. SHA256SUMS ties the files to the
-programs that wrote them.
+This file writes random.json. Every other file of this folder has a function cases(), whose result is written
+to the .json of the same name. SHA256SUMS ties the files to the programs that wrote them.
 
 Inputs that torch.manual_seed determines are not stored: the package draws the same bits. PyTorch computes
 outputs in float64 from the float32 inputs, and `pack` rounds them to float32. Where a test compares bits,
@@ -16,38 +15,10 @@ import json
 import pathlib
 
 import torch
-from torch import nn
 
-from common import FeedForward, LayerNorm, pack, show
+from common import pack
 
 HERE = pathlib.Path(__file__).parent
-
-
-def notebook():
-    """notebook.json: what the cells of the notebook draw and print, in order, from one seed."""
-    cells = {}
-    torch.manual_seed(123)
-    batch = torch.randn(2, 5)
-    layer = nn.Sequential(nn.Linear(5, 6), nn.ReLU())
-    out = layer(batch)
-    drawn = {"batch": pack(batch), "weight": pack(layer[0].weight), "bias": pack(layer[0].bias)}
-    cells["cell 2"] = {**drawn, "printed": show(out)}
-    mean, var = out.mean(dim=-1, keepdim=True), out.var(dim=-1, keepdim=True)
-    cells["cell 3"] = {"printed": {"mean": show(mean), "var": show(var)}}
-    normed = (out - mean) / torch.sqrt(var)
-    mean, var = normed.mean(dim=-1, keepdim=True), normed.var(dim=-1, keepdim=True)
-    cells["cell 4"] = {"printed": {"normed": show(normed), "mean": show(mean), "var": show(var)}}
-    cells["the page's controls"] = {
-        "LayerNorm of the outputs": show(torch.nn.functional.layer_norm(out, (6,))),
-    }
-    cells["cell 5"] = {
-        "printed": {"scientific": show(mean, sci_mode=True), "plain": show(mean, sci_mode=False)}
-    }
-    out = LayerNorm(5)(batch)
-    mean, var = out.mean(dim=-1, keepdim=True), out.var(dim=-1, unbiased=False, keepdim=True)
-    cells["cell 7"] = {"printed": {"out": show(out), "mean": show(mean, sci_mode=False), "var": show(var)}}
-    cells["cell 16"] = {"printed": show(FeedForward(768)(torch.rand(2, 3, 768)))}
-    return cells
 
 
 def random():
@@ -92,14 +63,12 @@ def lines(value, depth=2):
     return json.dumps(value, **compact)
 
 
-own = {"notebook": notebook, "random": random}
-# Every other file writes its own.
 others = {
     path.stem: importlib.import_module(path.stem).cases
     for path in sorted(HERE.glob("*.py"))
     if path.stem not in ("golden", "common", "back", "pretrained_models", "torchfile")
 }
-for name, cases in (own | others).items():
+for name, cases in {"random": random, **others}.items():
     (HERE / f"{name}.json").write_text(lines(cases()) + "\n")
 # The programs and the files that they wrote, in the format of sha256sum: a test compares them.
 made = sorted(path for path in HERE.iterdir() if path.suffix in (".py", ".json"))
