@@ -27,27 +27,45 @@ for (const [id, ready] of Object.entries(SECTIONS))
     await opened.page.close()
   })
 
-/** Two sections in states other than their first one. Some controls do something else in these states. */
+/** Sections in states other than their first one. Some controls do something else in these states. */
 const STATES = [
   {
     name: 'story-off',
     what: 'the story on a phone, without any norm',
-    query: '?embed=story&story.off=all',
-    options: { ...SCREEN, width: PHONE.width, ready: SECTIONS.story },
-    without: '.text *, .controls *',
+    query: 'story&story.off=all',
+    width: PHONE.width,
+    ready: SECTIONS.story,
+    without: '.text *, .controls :not(label, select)',
   },
   {
     name: 'variance',
     what: 'the worked example at the step “variance”',
-    query: '?embed=worked-example&worked-example.step=variance',
-    options: { ...SCREEN, ready: SECTIONS['worked-example'] },
+    query: 'worked-example&worked-example.step=variance',
     without: '.figure *, .text > :not(.step), .text > :not(.step) *',
+  },
+  {
+    name: 'changed',
+    what: 'the worked example whose numbers, divisor and ε were changed',
+    query:
+      'worked-example&worked-example.step=divide&example.first=1,2,3,4,5,60&example.edits=gamma2:2,beta2:1&example.divisor=n-1&example.eps=0.01',
+    without: '.text > :not(.step), .text > :not(.step) *, [role="slider"], [aria-label="step by step"] *',
+  },
+  {
+    name: 'evaluation',
+    what: 'batch norm of two samples in evaluation',
+    query: 'batch-norm&batch-norm.batch=2&batch-norm.mode=evaluation',
+    without: '[role="slider"]',
+  },
+  {
+    name: 'gamma',
+    what: 'the section scale-and-shift with another γ than the learned one',
+    query: 'scale-and-shift&scale-and-shift.scale=0.5',
   },
 ]
 
-for (const { name, what, query, options, without } of STATES)
+for (const { name, what, query, without, width = LAPTOP.width, ready = '.figure' } of STATES)
   test(`each control of ${what} does what was recorded`, async () => {
-    const opened = await site.open(query, { ...options, first: holdStill })
+    const opened = await site.open(`?embed=${query}`, { ...SCREEN, width, ready, first: holdStill })
     await assertBehaves(opened, name, without)
     await opened.page.close()
   })
