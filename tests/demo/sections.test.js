@@ -653,22 +653,6 @@ describe('every section', { concurrency: 2 }, () => {
           await page.close()
         })
 
-      each('alone on a desktop: Tab reaches all, guesses are answered', async (id) => {
-        const { page, complaints, foreign } = await visit(`?embed=${id}`, PLAIN, {
-          ...DESKTOP,
-          ready: WHOLE_SECTION,
-        })
-        assert.equal((await page.$$('.section, #contents, footer')).length, 1)
-        if (inChromium) assert.deepEqual(await findings(page), [])
-        await reachByTab(page)
-        await assertGuesses(page, id)
-        await page.waitForSelector(WHOLE_SECTION)
-        await assertFits(page, DESKTOP, 'with the guess answered')
-        await assertFits(page, SLIDE, 'with the guess answered')
-        assert.deepEqual([...complaints, ...foreign], [])
-        await page.close()
-      })
-
       each(
         'alone on a phone, dark and with reduced motion: nothing moves, everything fits, keys and fingers reach all, and all is undone and redone',
         async (id) => {
@@ -710,14 +694,25 @@ describe('every section', { concurrency: 2 }, () => {
       )
 
       each(
-        'its figure alone fits a slide, in both sizes, and the address restores what was changed',
+        'alone on a desktop: the address restores what was changed, Tab reaches all, guesses are answered, and its figure alone fits a slide, in both sizes',
         async (id) => {
           const { address, values } = used.get(id)
-          const query = `${address}&show=figure&theme=dark&size=large`
-          const { page, complaints, foreign } = await visit(query, STILL, { ...SLIDE, ready: WHOLE_SECTION })
+          const { page, complaints, foreign } = await visit(address, PLAIN, {
+            ...DESKTOP,
+            ready: WHOLE_SECTION,
+          })
           assert.deepEqual(await stateOf(page), values)
+          assert.equal((await page.$$('.section, #contents, footer')).length, 1)
+          if (inChromium) assert.deepEqual(await findings(page), [])
+          await reachByTab(page)
+          await assertGuesses(page, id)
+          await page.waitForSelector(WHOLE_SECTION)
+          await assertFits(page, DESKTOP, 'with the guess answered')
+          await assertFits(page, SLIDE, 'with the guess answered')
           for (const size of ['large', 'usual']) {
-            await page.evaluate((size) => (document.documentElement.dataset.size = size), size)
+            await page.evaluate((size) => {
+              Object.assign(document.documentElement.dataset, { show: 'figure', size }) // as ?show=figure does
+            }, size)
             await page.evaluate(drawn)
             assert.ok((await overflow(page)) <= 0)
             const height = await page.evaluate(() => document.documentElement.scrollHeight)
