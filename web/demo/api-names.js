@@ -1,31 +1,25 @@
 // What the notebook says about a name of the package: its signature, and the first sentence of its documentation.
 
-/** @import { DeclarationReflection, ParameterReflection, ProjectReflection } from 'typedoc' */
-
 import { Comment, ReflectionKind } from 'typedoc'
 
-/** @param {Comment} [comment] */
 function sentenceOf(comment) {
   const text = Comment.combineDisplayParts(comment?.summary).replace(/\s+/g, ' ')
   return /^.*?(?<!et al)[.:](?= |$)/.exec(text)?.[0].replace(/:$/, '.') ?? text
 }
 
-/** @param {ParameterReflection} parameter */
 const written = ({ name, flags, type }) =>
   `${flags.isRest ? '...' : ''}${name}${flags.isOptional ? '?' : ''}: ${type}`
 
-/** @param {string} name as it is written in a cell @param {DeclarationReflection} reflection */
-function explain(name, { signatures, getSignature, type, comment, kind }) {
+function explain(nameInCell, { signatures, getSignature, type, comment, kind }) {
   const [call] = signatures ?? []
   const [made, list] = [call?.type ?? getSignature?.type ?? type, call?.parameters?.map(written).join(', ')]
   const isClass = kind === ReflectionKind.Class || kind === ReflectionKind.Constructor
   return [
-    name + (call ? `(${list ?? ''})` : '') + (made && !isClass ? `: ${made}` : ''),
+    nameInCell + (call ? `(${list ?? ''})` : '') + (made && !isClass ? `: ${made}` : ''),
     sentenceOf(comment ?? (call ?? getSignature)?.comment),
   ]
 }
 
-/** @param {ProjectReflection} project */
 export function namesOf(project) {
   const all = project.children ?? []
   const exported = all

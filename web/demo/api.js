@@ -2,8 +2,6 @@
 // page. TypeDoc reads the package's types (dist/index.d.ts), so the reference shows what users get, and
 // nothing internal.
 
-/** @import { ProjectReflection } from 'typedoc' */
-
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import {
@@ -17,7 +15,6 @@ import {
 } from 'typedoc'
 import { namesOf } from './api-names.js'
 
-/** @param {string} path from the repository's root */
 const fromRoot = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
 /** What is a method of Tensor, too. */
@@ -33,11 +30,7 @@ const CATEGORIES = {
   Files: 'loadSafetensors loadTorch saveSafetensors',
 }
 
-/**
- * The names of a class and of its bases. The last may be a class that is not exported.
- *
- * @param {DeclarationReflection} reflection @returns {string[]}
- */
+/** The names of a class and of its bases. The last may be a class that is not exported. */
 function lineageOf({ name, extendedTypes }) {
   const base = extendedTypes?.[0]
   if (!(base instanceof ReferenceType)) return [name]
@@ -45,7 +38,6 @@ function lineageOf({ name, extendedTypes }) {
   return [name, ...(reflection instanceof DeclarationReflection ? lineageOf(reflection) : [base.name])]
 }
 
-/** @param {ProjectReflection} project */
 function categorize(project) {
   const tensor = project.children?.find(({ name }) => name === 'Tensor')
   const methods = tensor?.children?.map(({ name }) => name).filter((name) => name !== 'dispose')

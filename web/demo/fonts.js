@@ -23,10 +23,8 @@ const FACES = [
   { family: 'Formulas', weight: 400, style: 'normal', from: 'stix-two-math', file: 'latin-400-normal' },
 ]
 
-/** The name of a face's file. @param {typeof FACES[number]} face */
 const nameOf = ({ from, file }) => `${from}-${file}`
 
-/** @param {typeof FACES[number]} face */
 const wholeOf = (face) => readFileSync(resolve(`@fontsource/${face.from}/files/${nameOf(face)}.woff2`))
 
 /** OpenType features that the page uses: kerning, ligatures, figures, combining marks. */
@@ -49,7 +47,6 @@ const SYSTEM = {
   ],
 }
 
-/** @param {number} first @param {number} last code points */
 const range = (first, last) =>
   String.fromCodePoint(...Array.from({ length: last - first + 1 }, (_, i) => first + i))
 const ASCII = range(0x20, 0x7e)
@@ -73,11 +70,7 @@ function characters() {
 /** Superscripts and subscripts: the other faces have only some, and a power would mix two faces. */
 const RAISED = /[¹²³⁰-₉]/gu
 
-/**
- * A face with the page's characters. The math face has all that is raised or lowered.
- *
- * @param {typeof FACES[number]} face
- */
+/** A face with the page's characters. The math face has all that is raised or lowered. */
 function subset(face) {
   const texts = face.family === 'Formulas' ? characters() + ITALICS : characters().replace(RAISED, '')
   return subsetFont(wholeOf(face), texts, {
@@ -88,7 +81,6 @@ function subset(face) {
   })
 }
 
-/** @param {typeof FACES[number]} face @param {string} [family] @param {string} [range] of characters */
 const fontFace = (face, family = face.family, range = 'U+0-10FFFF') => `@font-face {
   font-family: ${family};
   font-weight: ${face.weight};
@@ -99,12 +91,7 @@ const fontFace = (face, family = face.family, range = 'U+0-10FFFF') => `@font-fa
 }
 `
 
-/**
- * A list of families that begins with ours. The math face has the symbols that the others lack.
- *
- * @param {'Text' | 'Mono'} family
- * @param {string} generic
- */
+/** A list of families that begins with ours. The math face has the symbols that the others lack. */
 async function stack(family, generic) {
   const own = await fromBuffer(wholeOf(FACES.find((face) => face.family === family)))
   const others = SYSTEM[family].map(([familyName, unitsPerEm, ascent, descent, lineGap, xWidthAvg]) => {
@@ -114,7 +101,7 @@ async function stack(family, generic) {
   return { families: `${fontFamily.replace(family, `${family}, Symbols`)}, ${generic}`, fontFaces }
 }
 
-/** Writes the subsets and fonts.css to build/fonts/. @returns {Promise<string>} the path of fonts.css */
+/** Writes the subsets and fonts.css to build/fonts/. @returns the path of fonts.css */
 async function write() {
   const path = `${folder}fonts.css`
   const made = createHash('sha256')

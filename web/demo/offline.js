@@ -13,10 +13,6 @@ const source = readFileSync(new URL('src/sw.js', import.meta.url), 'utf8')
 export const offline = (later, beside) => ({
   name: 'offline',
   apply: 'build',
-  /**
-   * @param {unknown} _
-   * @param {Record<string, { type: string, code?: string, source?: string | Uint8Array }>} bundle
-   */
   generateBundle: {
     order: 'post',
     handler(_, bundle) {

@@ -4,12 +4,7 @@
  */
 export const POLICY = "default-src 'self'; img-src 'self' data:; script-src 'self' 'wasm-unsafe-eval'"
 
-/**
- * The plugin for Vite that puts the Content-Security-Policy into the page: its host, such as GitHub Pages, may send no
- * headers of ours.
- *
- * @param {string} content
- */
+/** The plugin for Vite that puts a policy into the page: its host, such as GitHub Pages, may send no headers of ours. */
 export const policy = (content) => ({
   name: 'policy',
   apply: 'build',

@@ -27,7 +27,6 @@ const root = fileURLToPath(new URL('.', import.meta.url))
 /** Answers below /notebook/ with the notebook's sources. */
 const notebook = {
   name: 'notebook',
-  /** @param {import('vite').ViteDevServer} page */
   async configureServer({ httpServer, middlewares }) {
     const { middlewares: own } = await createServer({
       root: fileURLToPath(new URL('../notebook/', import.meta.url)),

@@ -13,10 +13,7 @@ import { nameSite } from './site.js'
 const root = fileURLToPath(new URL('.', import.meta.url))
 const folder = fileURLToPath(new URL('../../build/still/', import.meta.url))
 
-/**
- * @param {import('vite').UserConfig['define']} define the page's constants
- * @returns {Promise<string[]>} HTML of the opening, and of the opening and the sections after it
- */
+/** @returns HTML of the opening, and of the opening and the sections after it */
 async function make(define) {
   await build({
     configFile: false,
@@ -40,7 +37,7 @@ async function make(define) {
   })
 }
 
-/** What stands in index.html, and in text.html. @type {string[] | undefined} */
+/** What stands in index.html, and in text.html. */
 let made
 
 /** The address of early.js, once all files have their names. */
@@ -49,13 +46,12 @@ let early = () => ''
 /** text.html, once all files have their names. */
 let textPage = ''
 
-/** The page's constants. @type {import('vite').UserConfig['define']} */
+/** The page's constants. */
 let constants
 
 /** The text face arrives with the first paint, and the kernels beside the script that asks for them. */
 const PRELOADED = { font: /source-serif-4-latin-400-normal/, fetch: /\/page-[^/]*\.wasm$/ }
 
-/** @param {string[]} files that were built */
 const preloads = (files) =>
   Object.entries(PRELOADED).map(([as, name]) => ({
     tag: 'link',
@@ -72,7 +68,6 @@ const TO_TEXT = {
 /** The plugin for Vite. */
 export const still = {
   name: 'still',
-  /** @param {import('vite').ResolvedConfig} config */
   configResolved(config) {
     constants = config.define
   },
@@ -85,12 +80,10 @@ export const still = {
   },
   transformIndexHtml: {
     order: 'post',
-    /** @param {string} page @param {{ bundle?: Record<string, unknown> }} context */
     handler(page, { bundle }) {
       if (!made) return nameSite(page)
       const [html, text] = made
-      const fill = (/** @type {string} */ sections) =>
-        nameSite(page).replace('<div id="app">', () => `<div id="app">${sections}`)
+      const fill = (sections) => nameSite(page).replace('<div id="app">', () => `<div id="app">${sections}`)
       textPage = fill(text)
       const script = { tag: 'script', attrs: { src: early() }, injectTo: 'head' }
       return { html: fill(html), tags: [script, TO_TEXT, ...preloads(Object.keys(bundle ?? {}))] }

@@ -8,7 +8,6 @@ import { policy, POLICY } from './policy.js'
 import { recordings } from './recordings.js'
 import { still } from './still.js'
 
-/** @param {string} path from the repository's root */
 const fromRoot = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
 /** Built files that are not kept at once: models, kernels as text, the page without JavaScript. */
