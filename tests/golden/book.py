@@ -16,7 +16,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from common import FeedForward, LayerNorm, pack
+from common import FeedForward, pack
+from layers import LayerNorm
 
 ROOT = pathlib.Path(__file__).parents[2]
 CONFIG = {

@@ -1,4 +1,4 @@
-"""Shared by the generators: how values are written, how gradients are computed, the notebook's classes."""
+"""Shared by the generators: how values are written, how gradients are computed, GPT-2's linear layers."""
 
 import base64
 import pathlib
@@ -61,38 +61,14 @@ class Conv1D(nn.Module):
         return y if self.bias is None else y + self.bias
 
 
-class LayerNorm(nn.Module):
-    """The notebook's cell 6, in the precision of x."""
-
-    def __init__(self, emb_dim, eps=1e-5):
-        super().__init__()
-        self.eps = eps
-        self.scale = nn.Parameter(torch.ones(emb_dim))
-        self.shift = nn.Parameter(torch.zeros(emb_dim))
-
-    def forward(self, x):
-        mean = x.mean(dim=-1, keepdim=True)
-        var = x.var(dim=-1, keepdim=True, unbiased=False)
-        return self.scale * ((x - mean) / torch.sqrt(var + self.eps)) + self.shift
-
-
-class GELU(nn.Module):
-    """The notebook's cell 8."""
-
-    def forward(self, x):
-        root = torch.sqrt(torch.tensor(2.0 / torch.pi, dtype=x.dtype))
-        return 0.5 * x * (1 + torch.tanh(root * (x + 0.044715 * torch.pow(x, 3))))
-
-
 class FeedForward(nn.Module):
-    """The notebook's cell 14."""
+    """Linear, GELU, Linear. GELU has the tanh form by default."""
 
-    def __init__(self, emb_dim, hidden_dim=None, gelu=None):
+    def __init__(self, emb_dim, hidden_dim=None, approximate="tanh"):
         super().__init__()
         hidden_dim = hidden_dim or 4 * emb_dim
-        self.layers = nn.Sequential(
-            nn.Linear(emb_dim, hidden_dim), gelu or GELU(), nn.Linear(hidden_dim, emb_dim)
-        )
+        gelu = nn.GELU(approximate=approximate)
+        self.layers = nn.Sequential(nn.Linear(emb_dim, hidden_dim), gelu, nn.Linear(hidden_dim, emb_dim))
 
     def forward(self, x):
         return self.layers(x)

@@ -124,7 +124,7 @@ MAKE = {
     "RMSNorm": RMSNorm,
     "BatchNorm": BatchNorm,
     "FeedForward": lambda given: FeedForward(
-        given["embDim"], given.get("hiddenDim"), nn.GELU(approximate=given.get("approximate", "tanh"))
+        given["embDim"], given.get("hiddenDim"), given.get("approximate", "tanh")
     ),
     "Attention": lambda given: Attention(given["embDim"], given["nHeads"], given["qkvBias"]),
     "TransformerBlock": lambda given: TransformerBlock(given["embDim"], given["nHeads"], given["qkvBias"]),

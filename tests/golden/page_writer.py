@@ -8,8 +8,8 @@ PyTorch computes in float64. After manual_seed(seed) the model of layers.py is m
 import torch
 from torch import nn
 
-from common import LayerNorm, pack
-from layers import GPTModel, shake
+from common import pack
+from layers import GPTModel, LayerNorm, shake
 
 DIM = 6
 

@@ -31,7 +31,7 @@ import numpy
 import torch
 from torch import nn
 
-from common import GELU, pack
+from common import pack
 import pretrained_models
 from pretrained_models import (
     IDS,

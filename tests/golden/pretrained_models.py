@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from book import GPTModel as Book
-from common import GELU, Conv1D
+from common import Conv1D
 
 IDS = [[3, 18, 0, 7], [1, 1, 4, 5]]
 MATRICES = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
@@ -83,7 +83,7 @@ class GPT2(nn.Module):
                 "wte": nn.Embedding(vocab, dim),
                 "wpe": nn.Embedding(context, dim),
                 "h": nn.ModuleList(
-                    GPT2Block(dim, heads, linear, bias, gelu or GELU(), eps) for _ in range(layers)
+                    GPT2Block(dim, heads, linear, bias, gelu or nn.GELU(approximate="tanh"), eps) for _ in range(layers)
                 ),
                 "ln_f": Norm(dim, bias, eps),
             }
