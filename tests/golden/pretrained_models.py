@@ -5,25 +5,14 @@ latter's [out, in]. `book` is the model of the book that the notebook belongs to
 same weights other names and layouts: the book's, and those of minGPT before 2022.
 """
 
-import math
-
 import torch
 from torch import nn
 
-from book import GPTModel as Book
+from book import GPTModel as Book, attend
 from common import Conv1D
 
 IDS = [[3, 18, 0, 7], [1, 1, 4, 5]]
 MATRICES = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
-
-
-def attend(q, k, v, heads):
-    """Causal attention of [batch, tokens, dim], split into heads."""
-    batch, tokens, dim = q.shape
-    q, k, v = (t.reshape(batch, tokens, heads, dim // heads).transpose(1, 2) for t in (q, k, v))
-    future = torch.ones(tokens, tokens, dtype=torch.bool).triu(1)
-    scores = (q @ k.transpose(2, 3) / math.sqrt(dim // heads)).masked_fill(future, -math.inf)
-    return (scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, tokens, dim)
 
 
 class Norm(nn.Module):
@@ -99,7 +88,7 @@ class GPT2(nn.Module):
 
 def book(vocab, context, dim, heads, layers, *, qkv_bias):
     sizes = {"vocab_size": vocab, "context_length": context, "emb_dim": dim, "n_heads": heads, "n_layers": layers}
-    return Book({**sizes, "qkv_bias": qkv_bias, "drop_rate": 0.0})
+    return Book({**sizes, "qkv_bias": qkv_bias})
 
 
 def to_linear(state):
