@@ -6,17 +6,21 @@
 
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { eventually, resize } from './browser.js'
+import { drawn, eventually, setSize } from './browser.js'
 
 /** @param {'light' | 'dark'} theme */
 const reader = (theme) => ({ 'prefers-color-scheme': theme, 'prefers-reduced-motion': 'reduce' })
-export const PHONE = { width: 360, height: 740, features: reader('dark') }
-export const LAPTOP = { width: 1280, height: 720, features: reader('light') }
+export const PHONE = { width: 360, height: 740, features: reader('dark'), fingers: true, media: 'screen' }
+export const LAPTOP = { width: 1280, height: 720, features: reader('light'), fingers: false, media: 'screen' }
 
-/** Shows an open page on a screen of another size, with other media features. @param {Page} page @param {typeof LAPTOP} screen */
-export async function turnInto(page, { width, height, features }) {
-  await page.emulateMediaFeatures(Object.entries(features).map(([name, value]) => ({ name, value })))
-  await resize(page, width, height)
+/** Shows an open page on a screen of another size, with other media features, for fingers or a mouse, or as it prints. @param {Page} page @param {typeof LAPTOP} screen */
+export async function turnInto(page, { width, height, features, fingers, media }) {
+  await setSize(page, width, height)
+  const session = await page.createCDPSession()
+  const values = Object.entries(features).map(([name, value]) => ({ name, value }))
+  await session.send('Emulation.setEmulatedMedia', { media, features: values })
+  await session.send('Emulation.setTouchEmulationEnabled', { enabled: fingers })
+  await page.evaluate(drawn)
 }
 
 /** Gives elements the styles of :hover and :focus. @param {Page} page @param {string} selector */
@@ -119,7 +123,8 @@ function write(selector, inherited, own, live) {
       const parts = ['::before', '::after'].flatMap((part) => {
         const { content, width, height } = getComputedStyle(one, part)
         if (content === 'none' || content === 'normal') return []
-        return [` ${part} ${short(width)} ${short(height)}${say(read(one, part), styles)}`]
+        const size = [width, height].map((length) => Math.round(parseFloat(length)) || length).join(' ')
+        return [` ${part} ${size}${say(read(one, part), styles)}`]
       })
       const isInWindow = /fixed|sticky/.test(styles.get('position') ?? '')
       const inside = one.localName === 'math' ? [] : lines([...one.children], styles, box)
