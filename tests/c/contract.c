@@ -237,8 +237,9 @@ static void fill(float *x, size_t n, style s)
         case LOGITS: x[i] = random_in(-100.0f, 100.0f); break;
         case SATURATED: x[i] = random_below(7) ? a : a + 10.0f * (float)(one_of_6 + 1); break;
         case MAGNITUDES: x[i] = power_of_10(-20.0f, 18.0f); break;
-        case HUGE_ONES: x[i] = power_of_10(18.0f, 38.5f); break;
+        case HUGE_ONES: x[i] = power_of_10(random_below(2) ? 18.0f : 38.4f, 38.5f); break;
         case ANY_BITS: memcpy(x + i, &bits, sizeof bits); break;
+        case FIRST_APART: x[i] = means[one_of_6] * (i < 16 ? 1e-4f * random_gauss() : b); break;
         default: x[i] = ordinary();
         }
     }

@@ -48,9 +48,10 @@ typedef enum style {
     SATURATED,  /* a few are larger by 10 to 60 */
     OUTLIER,
     MAGNITUDES,   /* 1e-20 to 1e18 */
-    HUGE_ONES,    /* from 1e18 on */
+    HUGE_ONES,    /* from 1e18 on, half of them near the limit */
     SPECIAL_ONES, /* a few zeros, denormals, limits, infinities and NaN */
     ANY_BITS,
+    FIRST_APART, /* the first 16 are far from all others. The fuzzer does not have this style. */
     STYLES
 } style;
 

@@ -142,25 +142,45 @@ static int has_floats(const kernel *k, size_t i)
     return is_input(k, i) && (kind == FLOATS || kind == POSITIVES || kind == FINITES);
 }
 
-/* One input has values of a style, or all of them have. */
+/* Input i has values of a style, or all inputs have. */
+static void agrees_in_style(const kernel *k, choices chosen, size_t i, style s)
+{
+    trial t;
+    char text[80];
+    if (i < tensor_count(k) && !has_floats(k, i)) return;
+    for (size_t j = 0; j < tensor_count(k); j++)
+        if (i == j || i == tensor_count(k)) chosen.styles[j] = s;
+    if (!make_trial(&t, k, &chosen)) return;
+    snprintf(text, sizeof text, "%s of style %d", i < tensor_count(k) ? k->tensors[i].name : "all", (int)s);
+    in_trial(&t, text);
+    expect_agreement(&t, 0);
+}
+
 static void kernel_agrees_in_styles(const kernel *k)
 {
     for (size_t set = 4; set < 10; set++)
         for (size_t i = 0; i <= tensor_count(k); i++)
-            for (style s = WHOLE_NUMBERS; s < STYLES && (i == tensor_count(k) || has_floats(k, i)); s++) {
+            for (style s = WHOLE_NUMBERS; s < STYLES; s++) {
                 choices chosen = near(set);
-                trial t;
                 chosen.most_work = 1 << 12;
                 if (set == 9) memcpy(chosen.sizes, (size_t[3]){1, 4095, 1}, 3 * sizeof(size_t));
-                for (size_t j = 0; j < tensor_count(k); j++)
-                    if (i == j || i == tensor_count(k)) chosen.styles[j] = s;
-                /* long rows of all inputs alone */
-                if ((set == 9 && i < tensor_count(k)) || !make_trial(&t, k, &chosen)) continue;
-                char text[80];
-                snprintf(text, sizeof text, "%s of style %d",
-                         i < tensor_count(k) ? k->tensors[i].name : "all", (int)s);
-                in_trial(&t, text);
-                expect_agreement(&t, 0);
+                if (set == 9 && i < tensor_count(k)) continue; /* long rows of all inputs alone */
+                agrees_in_style(k, chosen, i, s);
+            }
+}
+
+/* Long rows, and long columns: the errors of their sums add up. */
+static void kernel_agrees_on_many(const kernel *k)
+{
+    enum { MANY = 8192, HARD = 3 };
+    static const style hard[HARD] = {EQUAL, TWO_VALUES, FIRST_APART};
+    for (size_t place = 0; place < 2; place++)
+        for (size_t i = 0; i <= tensor_count(k); i++)
+            for (size_t s = 0; s < HARD; s++) {
+                choices chosen = near(s);
+                for (size_t j = 0; j < 3; j++) chosen.sizes[j] = j == place ? MANY : 1;
+                chosen.most_work = MANY;
+                agrees_in_style(k, chosen, i, hard[s]);
             }
 }
 
@@ -506,6 +526,10 @@ static void test_rules(void)
         "every kernel is within its bounds on whole numbers, equal values, means far from 0, outliers, "
         "denormals and huge values, in one input or in all",
         kernel_agrees_in_styles);
+    promise_of_kernels(
+        "every kernel is within its bounds on rows and columns of 8192 numbers: equal ones, two "
+        "values, and the first ones far from the others",
+        kernel_agrees_on_many);
     promise_of_kernels(
         "every kernel is within its bounds on zeros, denormals, limits, infinities and NaN at every place "
         "of a small input",

@@ -536,7 +536,7 @@ static moments moments_of(const float *x, size_t n, size_t step)
  * deviation that float32 can hold. */
 static int in_domain(moments m, double eps)
 {
-    if (!m.is_constant && m.deviation * m.deviation + eps < 1e-60) return 0;
+    if (!m.is_constant && m.deviation * m.deviation + eps < 1e-76) return 0;
     return m.is_finite && (m.is_constant || fabs(m.mean) <= 1e5 * m.deviation);
 }
 
@@ -592,10 +592,11 @@ static void judge_layernorm_backward(const trial *t)
             products[c] += d * fmax(1.0, fabs((double)x[r * cols + c] - m.mean) * s);
             sums[c] += d;
         }
+        const double tolerance =
+            2e-5 * most + underflow_of_norm((double)rstd[r], largest(dy + r * cols, cols), cols);
         for (size_t c = 0; dx && c < cols; c++)
             expect_within("dx", r * cols + c, (double)dx[r * cols + c], (double)EXPECTED(0)[r * cols + c],
-                          2e-5 * most +
-                              underflow_of_norm((double)rstd[r], largest(dy + r * cols, cols), cols));
+                          tolerance);
     }
     for (size_t c = 0; dscale && c < cols; c++)
         expect_within("dscale", c, (double)dscale[c], (double)EXPECTED(1)[c],
@@ -764,10 +765,11 @@ static void judge_rmsnorm_backward(const trial *t)
             most = fmax(most, fabs(d * (double)scale[c] * s));
             sums[c] += fabs(d * (double)x[r * cols + c] * s);
         }
+        const double underflow = underflow_of_norm((double)rstd[r], largest(dy + r * cols, cols), cols);
         for (size_t c = 0; dx && c < cols; c++)
             expect_within("dx", r * cols + c, (double)dx[r * cols + c], (double)EXPECTED(0)[r * cols + c],
                           5e-6 * most * fmax(1.0, fabs((double)x[r * cols + c] * (double)rstd[r])) +
-                              underflow_of_norm((double)rstd[r], largest(dy + r * cols, cols), cols));
+                              underflow);
     }
     for (size_t c = 0; dscale && c < cols; c++)
         expect_within("dscale", c, (double)dscale[c], (double)EXPECTED(1)[c], 5e-6 * sums[c] + 1e-37);
@@ -872,10 +874,11 @@ static void judge_softmax_backward(const trial *t)
             most = fmax(most, (double)y[c] * sum);
         }
         /* where all of dy are equal, the rounding of Σ dy · y remains */
+        const double most_dy = largest(dy, cols);
         for (size_t c = 0; c < cols; c++)
-            expect_within(
-                "dx", r * cols + c, (double)FLOATS_OF(0)[r * cols + c], (double)EXPECTED(0)[r * cols + c],
-                2e-5 * most + 4e-6 * (double)y[c] * largest(dy, cols) + underflow_of(largest(dy, cols)));
+            expect_within("dx", r * cols + c, (double)FLOATS_OF(0)[r * cols + c],
+                          (double)EXPECTED(0)[r * cols + c],
+                          2e-5 * most + 4e-6 * (double)y[c] * most_dy + underflow_of(most_dy));
     }
 }
 
