@@ -14,13 +14,14 @@ import { run } from 'node:test'
 import { ALONE, digests, readPassed, writePassed } from './passed.js'
 import reporter from './reporter.js'
 
-/** Run in test all only: other environments than the main ones, printing, touch, minutes of training, and the build. */
+/** Run in test all only: other environments than the main ones, printing, touch, minutes of training, the build, and Vite's server. */
 const ONLY_IN_ALL = [
   'tests/build.test.js',
   'tests/consumers/',
   'tests/training/',
   'tests/demo/print.test.js',
   'tests/demo/touch.test.js',
+  'tests/demo/watch.test.js',
   'tests/demo/webkit.test.js',
   'tests/notebook/webkit.test.js',
 ]
