@@ -300,23 +300,19 @@ test('off, a dragged dot moves alone; on, it follows the pointer and the others 
 })
 
 test('a number before the norm that is beyond the axis has an arrow beside its ring', async () => {
-  for (const { last, width, arrows } of [
-    { last: 2.5, width: 1280, arrows: 0 },
-    { last: 19.0873, width: 1280, arrows: 1 },
-    { last: 19.0873, width: 360, arrows: 1 },
-  ]) {
-    const query = `${ALONE}&example.first=-0.3,0.1,0.2,0.05,0.3,${last}`
-    const { page } = await site.open(query, { ...STILL, width })
-    const right = (/** @type {string} */ part) =>
-      page.$$eval(`#opening g:first-of-type > ${part}`, (all) =>
-        all.map((one) => one.getBoundingClientRect().right),
-      )
-    const [beyond, rings, figure] = [await right('.beyond'), await right('.ghost'), await right('.surface')]
-    assert.equal(beyond.length, arrows, `arrows for ${last}`)
-    for (const end of beyond)
-      assert.ok(end > Math.max(...rings) && end <= figure[0], `an arrow ends at ${end}`)
-    await page.close()
+  const { page } = await site.open(`${ALONE}&example.first=-0.3,0.1,0.2,0.05,0.3,19.0873`, STILL)
+  const right = (/** @type {string} */ part) =>
+    page.$$eval(`#opening g:first-of-type > ${part}`, (all) =>
+      all.map((one) => one.getBoundingClientRect().right),
+    )
+  for (const width of [1280, 360]) {
+    await resize(page, width, 740)
+    const [[end], rings, figure] = [await right('.beyond'), await right('.ghost'), await right('.surface')]
+    assert.ok(end > Math.max(...rings) && end <= figure[0], `the arrow ends at ${end}, ${width} wide`)
   }
+  await word(page, 'the first rows')
+  assert.deepEqual(await right('.beyond'), [])
+  await page.close()
 })
 
 test('a mean that is beyond the axis has an arrow, as each dot has', async () => {
