@@ -14,12 +14,6 @@ import 'fonts.css'
 import './base.css'
 import './still.css'
 
-/** With a service worker the page needs no network from the second visit on. It also works without one. */
-function keep() {
-  if (import.meta.env.PROD && 'serviceWorker' in navigator)
-    navigator.serviceWorker.register('./sw.js').catch(() => {})
-}
-
 /** Not at the top level: the other sections import this file's parts, and would wait for it. */
 async function start(app: HTMLElement) {
   const nextTask = () => new Promise((resolve) => setTimeout(resolve))
@@ -43,7 +37,8 @@ async function start(app: HTMLElement) {
   const arrived = allDone()
   land(arrived)
   await arrived
-  keep()
+  // With a service worker the page needs no network from the second visit on. It also works without one.
+  if (import.meta.env.PROD) navigator.serviceWorker?.register('./sw.js').catch(() => {})
   const { preparePrint } = await import('./print.svelte.ts')
   preparePrint(page)
 }

@@ -31,9 +31,33 @@ export class Page {
   /** Whether the next edit continues the current step of the history. */
   #stepIsOpen = false
 
-  /** @param query the address's, which sets the initial state */
+  /**
+   * @param query the address's, which sets the initial state. Names and values that are invalid are listed in `problem`
+   *   and otherwise ignored
+   */
   constructor(query: URLSearchParams) {
-    this.#read(query)
+    const textsOf = new Map(ALL.map(([id]) => [id as string, new Map()]))
+    const refused: string[] = []
+    for (const [name, text] of query) {
+      if (name === 'embed' || Object.hasOwn(APPEARANCE, name)) continue
+      const [, id, rest] = /^([a-z-]+)\.(.+)$/.exec(name) ?? []
+      const texts = textsOf.get(id)
+      if (texts) texts.set(rest, text)
+      else refused.push(`${name}=${text}`)
+    }
+    const appearance = [...query].filter(([name]) => Object.hasOwn(APPEARANCE, name))
+    const known = appearance.filter(([name, value]) => APPEARANCE[name].includes(value))
+    this.appearance = Object.fromEntries(known)
+    refused.push(...appearance.filter((pair) => !known.includes(pair)).map((pair) => pair.join('=')))
+    const entries = ALL.map(([id, slice]) => {
+      const texts = textsOf.get(id) ?? new Map()
+      const read = slice.fromQuery(texts)
+      refused.push(...read.refused.map((name) => `${id}.${name}=${texts.get(name)}`))
+      return [id, read.state]
+    })
+    this.state = Object.fromEntries(entries)
+    if (refused.length)
+      this.problem = `The address has ${refused.join(', ')}, which means nothing here and was left out.`
   }
 
   get canUndo() {
@@ -122,35 +146,6 @@ export class Page {
     // Commas and colons mean nothing else in a query, and can be read.
     const text = query.toString().replace(/%(2C|3A)/g, decodeURIComponent)
     return text && `?${text}`
-  }
-
-  /**
-   * Sets the state from a query. Names and values that are invalid are listed in `problem` and otherwise
-   * ignored.
-   */
-  #read(query: URLSearchParams) {
-    const textsOf = new Map(ALL.map(([id]) => [id as string, new Map()]))
-    const refused: string[] = []
-    for (const [name, text] of query) {
-      if (name === 'embed' || Object.hasOwn(APPEARANCE, name)) continue
-      const [, id, rest] = /^([a-z-]+)\.(.+)$/.exec(name) ?? []
-      const texts = textsOf.get(id)
-      if (texts) texts.set(rest, text)
-      else refused.push(`${name}=${text}`)
-    }
-    const appearance = [...query].filter(([name]) => Object.hasOwn(APPEARANCE, name))
-    const known = appearance.filter(([name, value]) => APPEARANCE[name].includes(value))
-    this.appearance = Object.fromEntries(known)
-    refused.push(...appearance.filter((pair) => !known.includes(pair)).map((pair) => pair.join('=')))
-    const entries = ALL.map(([id, slice]) => {
-      const texts = textsOf.get(id) ?? new Map()
-      const read = slice.fromQuery(texts)
-      refused.push(...read.refused.map((name) => `${id}.${name}=${texts.get(name)}`))
-      return [id, read.state]
-    })
-    this.state = Object.fromEntries(entries)
-    if (refused.length)
-      this.problem = `The address has ${refused.join(', ')}, which means nothing here and was left out.`
   }
 
   /** @param state of the history, or the defaults @returns that state with the present views */

@@ -100,8 +100,6 @@ export function leaving(x: Scale, value: number, y: number, gap = 0): string {
   return side ? `M${x(value) + side * gap} ${y - 4}l${side * 5} 4l${-side * 5} 4` : ''
 }
 
-export const hasText = ({ label, note }: DotRow) => Boolean(label || note)
-
 /** The label above a row of a narrow figure, and the statistics on the right of it. */
 export const labelOf = ({ label, note }: DotRow) => [label, note].filter(Boolean).join(', ')
 export const summaryOf = (row: DotRow) =>
