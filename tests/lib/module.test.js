@@ -420,25 +420,30 @@ test('what a layer of one’s own keeps in a property outlives the forward of th
   assert.deepEqual(layer.parameters(), [running.scale])
 })
 
-test('a layer keeps tensors in objects, arrays, maps and sets, alone or inside another, in a scope or not', () => {
+test('objects, arrays, maps and sets keep tensors, in a layer and in a scope’s result, alone or inside another', () => {
   class Keeping extends gpt.Module {
     /** @type {Record<string, any>} */
     kept = {}
     /** @override @param {Tensor} x */
     forward(x) {
       const keys = [1, 2, 3, 4, 5, 6].map((k) => x.mul(k))
-      this.kept = { key: keys[0], deep: [{ key: keys[1] }] }
+      this.kept = Object.assign(Object.create(null), { key: keys[0], deep: [{ key: keys[1] }] })
       this.lists = [[keys[2]]]
-      this.map = new Map([['key', keys[3]]])
+      this.map = new Map([[keys[5], keys[3]]])
       this.set = new Set([keys[4]])
-      this.pending = Promise.resolve(keys[5])
+      this.pending = Promise.resolve(x.mul(7))
       return x.mul(2)
     }
-    get values() {
-      const { kept, lists, map, set } = this
-      const tensors = [kept.key, kept.deep[0].key, lists?.[0][0], map?.get('key'), ...(set ?? [])]
-      return tensors.map((tensor) => tensor.item())
-    }
+  }
+  const valuesOf = (/** @type {Partial<Keeping>} */ { kept, lists, map, set }) => {
+    const [[key, value]] = map ?? []
+    const tensors = [kept?.key, kept?.deep[0].key, lists?.[0][0], value, ...(set ?? []), key]
+    return tensors.map((tensor) => tensor.item())
+  }
+  const made = () => {
+    const layer = new Keeping()
+    layer.forward(x)
+    return layer
   }
   const x = gpt.parameter(gpt.tensor([2]))
   /** @type {((layer: Module) => unknown)[]} */
@@ -452,14 +457,14 @@ test('a layer keeps tensors in objects, arrays, maps and sets, alone or inside a
   for (const call of calls) {
     const layer = new Keeping()
     call(layer)
-    assert.deepEqual(layer.values, [2, 4, 6, 8, 10], String(call))
+    assert.deepEqual(valuesOf(layer), [2, 4, 6, 8, 10, 12], String(call))
   }
-  const returned = gpt.scope(() => {
-    const layer = new Keeping()
-    layer.forward(x)
-    return { layer }
+  const [layer, containers] = gpt.scope(() => {
+    const { kept, lists, map, set } = made()
+    return [made(), { kept, lists, map, set }]
   })
-  assert.deepEqual(returned.layer.values, [2, 4, 6, 8, 10])
+  assert.deepEqual(valuesOf(layer), [2, 4, 6, 8, 10, 12])
+  assert.deepEqual(valuesOf(containers), [2, 4, 6, 8, 10, 12])
 })
 
 test('a scope frees what it made that a layer no longer keeps', () => {

@@ -239,12 +239,6 @@ export function biasOf({ bias }) {
 /** @param {Tensor} matrix @returns {number[][]} its rows */
 export const rowsOf = (matrix) => /** @type {number[][]} */ (matrix.toArray())
 
-/** @param {Gpt} gpt @param {Tensor} matrix @returns {Tensor} */
-export function transpose(gpt, matrix) {
-  const rows = rowsOf(matrix)
-  return gpt.tensor(rows[0].map((_, column) => rows.map((row) => row[column])))
-}
-
 /** @param {Gpt} gpt @returns {number} bytes of WebAssembly memory */
 export const heapSize = (gpt) => gpt.exports.memory.buffer.byteLength
 
