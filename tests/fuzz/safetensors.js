@@ -268,7 +268,7 @@ export class Reader {
   constructor(gpt) {
     this.gpt = gpt
     this.witness = new Witness(gpt)
-    this.#layers = { layer: new gpt.Linear(3, 2), gpt2: new gpt.GPTModel(GPT2), dtypes: new gpt.LayerNorm(2) }
+    this.#layers = { layer: new gpt.Linear(3, 2), gpt2: new gpt.GPTModel(GPT2) }
     this.witness.begin()
     this.witness.endAll([{ begin: 0, end: this.witness.size }])
   }

@@ -75,12 +75,6 @@ export class Witness {
       this.#drop(address, bytes)
   }
 
-  /** Gives the package its own allocator back. Blocks of the witness must be freed before. */
-  leave() {
-    delete this.#memory.allocate
-    delete this.#memory.free
-  }
-
   /** The number of bytes in blocks. */
   get used() {
     let sum = 0

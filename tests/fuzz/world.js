@@ -243,8 +243,6 @@ export class World {
         return this.caches[i % Math.max(this.caches.length, 1)] ?? null
       case 'module':
         return this.module(i) ?? null
-      case 'optimizer':
-        return this.optimizers[i % Math.max(this.optimizers.length, 1)] ?? null
       case 'groups':
         return [{ params: [this.tensor(i)], lr: i / 2 }, { params: i % 3 ? [] : [this.tensor(i + 1)] }]
       case 'input':

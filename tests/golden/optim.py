@@ -1,13 +1,10 @@
-"""Writes optim.json: ten steps of SGD, Adam and AdamW, also with parameter groups, gradient clipping, and
-learning rates by LambdaLR.
+"""Writes optim.json: ten steps of SGD, Adam and AdamW, also with parameter groups, and gradient clipping.
 
 torch.optim's optimizers compute in float64, nn.utils.clip_grad_norm_ in float32.
 
 A run draws, after manual_seed(3): two parameters, then each step's gradients. From step 5 on lr is halved.
 The second parameter has no gradient in steps 0 and 7. With groups, each parameter is a group of its own.
 """
-
-import math
 
 import torch
 from torch import nn, optim
@@ -74,36 +71,8 @@ def clip(max_norm, scale=1.0):
     }
 
 
-def cosine(steps, warmup=0, min=0.0):
-    """nanoGPT's get_lr, as a factor."""
-
-    def factor(i):
-        if i < warmup:
-            return (i + 1) / (warmup + 1)
-        if i > steps:
-            return min
-        return min + 0.5 * (1.0 + math.cos(math.pi * (i - warmup) / (steps - warmup))) * (1 - min)
-
-    return factor
-
-
-def schedule(**options):
-    """The rates of two groups, of epochs 0 to 11, then of epoch 3 and the next."""
-    parameters = [nn.Parameter(torch.zeros(1)) for _ in range(2)]
-    groups = [{"params": parameters[:1]}, {"params": parameters[1:], "lr": 0.1}]
-    optimizer = optim.SGD(groups, lr=0.3)
-    scheduler = optim.lr_scheduler.LambdaLR(optimizer, cosine(**options))
-    rates = [scheduler.get_last_lr()]
-    for epoch in [*[None] * 11, 3, None]:
-        optimizer.step()
-        scheduler.step(*[] if epoch is None else [epoch])
-        rates.append(scheduler.get_last_lr())
-    return {**options, "rates": rates}
-
-
 def cases():
     return {
-        "schedules": [schedule(warmup=3, steps=9, min=0.1), schedule(steps=5), schedule(warmup=4, steps=20, min=0.5)],
         "runs": [run(*setting) for setting in SETTINGS],
         "clips": [clip(1.0), clip(0.0), clip(1000.0), clip(1.0, 1e15), clip(1.0, 0.0), clip(1e-6, 1e-6)],
     }
