@@ -8,7 +8,7 @@ import { test as testInNode } from 'node:test'
 import * as gpt from 'gpt-layers'
 import { float16, layerNorm } from '../../build/demo/float16.js'
 import { FACTORS, LOST, STORY, WORDS } from '../../build/demo/sections/half-precision/slice.js'
-import story, { PROMPT, TEMPERATURE } from '../../build/demo/sections/story/slice.js'
+import story, { TEMPERATURE } from '../../build/demo/sections/story/slice.js'
 import { tokenizerOf } from '../../build/demo/words.js'
 import { Engine } from '../../build/demo/writer/engine.js'
 import { golden, unpack } from '../lib/support.js'
@@ -86,7 +86,7 @@ testInNode('from |x − μ| = 256 on a square is ∞, their sum sooner; then β 
 /** The row at an engine's final norm. @param {Engine['with']} run */
 function rowOf({ step }) {
   const { width, norms } = { width: model.embDim, norms: 9 }
-  return Array.from(step?.rows.subarray(2 * (norms - 1) * width).subarray(0, width) ?? [])
+  return Array.from(step.rows.subarray(2 * (norms - 1) * width).subarray(0, width))
 }
 const normOf = (/** @type {number[]} */ row, factor = 1, round = float16) =>
   layerNorm(
@@ -105,12 +105,13 @@ function texts(factor, words = WORDS) {
   for (let word = 0; word < words; word++) {
     const { without } = engine
     if (without && normOf(rowOf(without), factor).variance === Infinity) {
-      assert.deepEqual(tokenizer.texts([without.step?.next ?? 0]), [' and'])
+      assert.deepEqual(tokenizer.texts([without.next]), [' and'])
       lost++
     }
     engine.step()
   }
-  const [one, other] = [engine.with, engine.without ?? engine.with].map((run) => engine.texts(run).join(''))
+  const report = engine.report()
+  const [one, other] = [report.with, report.without ?? report.with].map(({ texts }) => texts.join(''))
   return { with: one.trim(), without: other.trim(), lost }
 }
 
@@ -123,7 +124,6 @@ testInNode(
       engine.set({
         ...settings,
         seed: seed + i,
-        prompt: PROMPT,
         temperature: TEMPERATURE,
         off: LAST.map(() => false),
       })
@@ -172,12 +172,11 @@ test('the row is the story’s at its final norm; a guess computes in float16: �
   engine.set({
     ...story.defaults(),
     seed: 4,
-    prompt: PROMPT,
     temperature: TEMPERATURE,
     off: LAST.map(() => false),
   })
   while (!engine.ended) engine.step()
-  const word = engine.texts(engine.with)[engine.with.at].trim()
+  const word = engine.report().with.texts[engine.with.at].trim()
   await eventually(async () => (await text(page, '#half-precision .figure')).includes(`“${word}” × 20`), word)
   const wanted = normOf(rowOf(engine.with), LOST, Math.fround)
   const shown = (await steps(page)).map((one) => Number(one.replace('−', '-').replaceAll(',', '')))

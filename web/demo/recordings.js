@@ -21,11 +21,10 @@ const sourceOf = (report) =>
 /** @returns {Promise<Record<string, string>>} the value of each recording, as JavaScript; the package is loaded */
 export async function record() {
   // The page's modules, as tsc has written them before Vite builds the page.
-  const [{ GPTModel }, { tokenizerOf }, { Engine }, { snapshot }, story] = await Promise.all([
+  const [{ GPTModel }, { tokenizerOf }, { Engine }, story] = await Promise.all([
     import('gpt-layers'),
     import('../../build/demo/words.js'),
     import('../../build/demo/writer/engine.js'),
-    import('../../build/demo/writer/report.js'),
     import('../../build/demo/sections/story/slice.js'),
   ])
   const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', stories), 'utf8')))
@@ -33,10 +32,10 @@ export async function record() {
 
   const settings = story.default.defaults()
   const engine = new Engine({ model, tokenizer })
-  const { ALL, PROMPT, TEMPERATURE } = story
-  engine.set({ ...settings, prompt: PROMPT, temperature: TEMPERATURE, off: ALL.map(() => true) })
+  const { ALL, TEMPERATURE } = story
+  engine.set({ ...settings, temperature: TEMPERATURE, off: ALL.map(() => true) })
   while (engine.with.at - engine.promptLength + 1 < WORDS) engine.step()
-  const report = snapshot(engine)
+  const report = engine.report()
   const steps = [report.with, report.without].map((run) => run && { ...run.step })
   // The opening shows the texts alone.
   for (const run of [report.with, report.without])

@@ -3,7 +3,6 @@
 // It knows nothing of the page.
 
 import {
-  GptLayersError,
   type GPTModel,
   Identity,
   type KeyValueCache,
@@ -18,6 +17,10 @@ import {
 } from 'gpt-layers'
 import { float16, layerNorm } from '../float16.ts'
 import type { Tokenizer } from '../words.ts'
+import type { Report, RunReport } from './report.ts'
+
+/** How every text begins. */
+const PROMPT = 'Once upon a time'
 
 const OVER_LAST = { dim: -1, keepdim: true } as const
 
@@ -68,7 +71,6 @@ class Made extends Module {
 
 /** What determines a text, and all numbers that are shown of it. */
 export interface Settings {
-  prompt: string
   seed: number
   temperature: number
   /** For each norm, in the order of the model, whether it is off. */
@@ -82,14 +84,10 @@ export interface Settings {
 
 /** What there is to see at one token of a run. */
 export interface Step {
-  /** The token's place in the text. */
-  at: number
   /** The token's row before and after each norm: [norms, 2, width]. */
   rows: Float32Array
   /** Mean and variance before, mean and variance after: [norms, 4]. */
   stats: Float32Array
-  /** The token that follows; null at the end. */
-  next: number | null
 }
 
 /** A run: a text, the keys and values of its tokens, and the norms that it is written with. */
@@ -97,16 +95,20 @@ class Run {
   readonly cache: KeyValueCache
   /** The start token, the prompt and what was written. */
   ids: number[] = []
-  step: Step | null = null
-  /** Why it can write no more; null while it can. */
-  ended: 'end' | 'full' | 'overflow' | null = null
+  /** At the last token. */
+  step: Step = { rows: new Float32Array(), stats: new Float32Array() }
+  /** The token that follows. */
+  next = 0
+  /** Whether it can write no more: the token that follows ends the text, or the cache is full. */
+  ended = false
 
   constructor(cache: KeyValueCache) {
     this.cache = cache
   }
 
+  /** The place of the last token. */
   get at() {
-    return this.step?.at ?? -1
+    return this.ids.length - 1
   }
 }
 
@@ -126,8 +128,9 @@ export class Engine {
   #choices: readonly Record<string, Module>[]
   /** Before and after each norm, for the last token of the last forward. */
   #rows: Float32Array
-  #settings: Settings
-  #promptLength = 0
+  #settings: Settings = { seed: 0, temperature: 1, off: [], replacement: 'nothing', from: 0 }
+  /** The start token and the prompt. */
+  #prompt: number[]
   /** The run with all norms. */
   with: Run
   /** The run without the norms that are off, if any are. */
@@ -136,6 +139,7 @@ export class Engine {
   constructor({ model, tokenizer }: EngineParts) {
     this.#model = model
     this.#tokenizer = tokenizer
+    this.#prompt = [tokenizer.start, ...tokenizer.encode(PROMPT)]
     const blocks = model.trfBlocks
     this.#slots = [
       ...blocks.flatMap((block): [object, string][] => [
@@ -161,7 +165,6 @@ export class Engine {
         })
       return choices
     })
-    this.#settings = { prompt: '', seed: 0, temperature: 1, off: [], replacement: 'nothing', from: 0 }
     this.with = new Run(this.#newCache())
   }
 
@@ -171,122 +174,95 @@ export class Engine {
 
   /** How many tokens were given: the start token and the prompt. */
   get promptLength() {
-    return this.#promptLength
+    return this.#prompt.length
   }
 
   /** Whether nothing is left to write. */
   get ended() {
-    return this.with.ended !== null && (this.without === null || this.without.ended !== null)
+    return this.with.ended && (this.without?.ended ?? true)
   }
 
-  /** @returns the text of each token; joined they are the run's text */
-  texts({ ids }: Run): string[] {
-    return ['', ...this.#tokenizer.texts(ids.slice(1))]
+  /** What there is to see. */
+  report(): Report {
+    const reportOf = ({ ids, at, ended, step }: Run): RunReport => {
+      return { texts: ['', ...this.#tokenizer.texts(ids.slice(1))], at, ended, step }
+    }
+    return {
+      seed: this.#settings.seed,
+      promptLength: this.promptLength,
+      with: reportOf(this.with),
+      without: this.without && reportOf(this.without),
+    }
   }
 
-  /**
-   * Goes to where the settings say: to the end of the prompt, or `from` words further.
-   *
-   * @throws {Error} for a prompt with an unknown word, or one that is too long
-   */
+  /** Goes to where the settings say: to the end of the prompt, or `from` words further. */
   set(settings: Settings) {
     const before = this.#settings
-    const fresh =
-      settings.prompt !== before.prompt || settings.seed !== before.seed || this.#promptLength === 0
-    if (fresh) {
-      const { start, encode } = this.#tokenizer
-      const ids = [start, ...encode(settings.prompt)]
-      this.#promptLength = ids.length
-      this.with.ids = ids
-      this.with.cache.truncate(0)
-      this.with.step = null
-    }
+    const fresh = this.with.at < 0 || settings.seed !== before.seed
+    const same =
+      !fresh &&
+      settings.replacement === before.replacement &&
+      settings.factor === before.factor &&
+      settings.from === before.from &&
+      settings.off.join() === before.off.join()
     this.#settings = settings
-    const at = fresh ? this.#promptLength - 1 : this.with.at
-    if (settings.off.includes(true)) {
-      const same =
-        !fresh &&
-        this.without !== null &&
-        settings.replacement === before.replacement &&
-        settings.factor === before.factor &&
-        settings.from === before.from &&
-        settings.off.join() === before.off.join()
-      if (same) this.goTo(at)
-      else this.#fork()
-    } else {
+    if (fresh) this.#begin(this.with, this.#prompt)
+    if (!settings.off.includes(true)) {
       this.without?.cache.dispose()
       this.without = null
-      this.goTo(at)
-    }
+    } else if (!same) this.#fork()
   }
 
   /** Begins the run without the norms that are off, after the words that both share. */
   #fork() {
-    const at = this.#promptLength - 1 + this.#settings.from
-    this.#go(this.with, Math.min(at, this.with.ids.length - 1))
-    while (this.with.at < at && this.with.ended === null) this.#next(this.with)
+    const shared = this.promptLength + this.#settings.from
+    const { ids } = this.with
+    if (ids.length > shared) this.#begin(this.with, ids.slice(0, shared))
+    while (this.with.ids.length < shared && !this.with.ended) this.#write(this.with)
     this.without ??= new Run(this.#newCache())
-    const { without } = this
-    without.ids = this.with.ids.slice(0, this.with.at + 1)
-    without.cache.truncate(0)
-    this.#go(without, this.with.at)
+    this.#begin(this.without, this.with.ids)
   }
 
   /** Both write a token more. */
   step() {
-    for (const run of this.#runs()) if (run.ended === null) this.#next(run)
-  }
-
-  /** Goes to a token of the text, back or forth. */
-  goTo(at: number) {
-    for (const run of this.#runs()) this.#go(run, Math.min(Math.max(at, 0), run.ids.length - 1))
-  }
-
-  #runs() {
-    return this.without === null ? [this.with] : [this.with, this.without]
+    for (const run of [this.with, this.without]) if (run && !run.ended) this.#write(run)
   }
 
   #newCache() {
     return this.#model.newCache({ maxTokens: this.#model.contextLength })
   }
 
-  /** Writes a token more, or goes to the next one that was written before. */
-  #next(run: Run) {
-    const next = run.step?.next ?? null
-    if (next === null) return
-    const at = run.at + 1
-    if (run.ids[at] !== next) run.ids = [...run.ids.slice(0, at), next]
-    this.#go(run, at)
+  /** Gives a run another text. */
+  #begin(run: Run, ids: number[]) {
+    run.cache.truncate(0)
+    run.ids = ids
+    this.#compute(run)
   }
 
-  /** Computes what there is to see at a token. */
-  #go(run: Run, at: number) {
+  #write(run: Run) {
+    run.ids = [...run.ids, run.next]
+    this.#compute(run)
+  }
+
+  /** Computes what there is to see at a run's last token. */
+  #compute(run: Run) {
     const { cache, ids } = run
     const { seed, temperature } = this.#settings
-    cache.truncate(Math.min(at, cache.length))
-    const drawn = Math.max(0, at + 1 - this.#promptLength) // so many tokens were drawn before
-    const generated = this.#withNormsOf(run, () => {
+    const drawn = ids.length - this.promptLength // so many tokens were drawn before
+    run.next = this.#withNormsOf(run, () => {
       // The random number that `generate` would draw for this token, had it written all of the text.
       manualSeed(seed)
       if (drawn > 0) rand([drawn]).dispose()
-      try {
-        const options = { cache, maxNewTokens: 1, temperature }
-        return this.#model.generate(ids.slice(cache.length, at + 1), options).next().value
-      } catch (error) {
-        if (error instanceof GptLayersError && error.code === 'VALUE') return undefined // the logits overflowed
-        throw error
-      }
+      const options = { cache, maxNewTokens: 1, temperature }
+      const [{ token }] = this.#model.generate(ids.slice(cache.length), options)
+      return token
     })
-    const prompted = at + 1 < this.#promptLength ? ids[at + 1] : undefined
-    const next = prompted ?? generated?.token ?? null
-    if (next === null) run.ended = 'overflow'
-    else if (prompted === undefined && next === this.#tokenizer.stop) run.ended = 'end'
-    else run.ended = at + 1 < this.#model.contextLength ? null : 'full'
-    run.step = { at, next: run.ended ? null : next, ...this.#look() }
+    run.ended = run.next === this.#tokenizer.stop || ids.length === this.#model.contextLength
+    run.step = this.#look()
   }
 
   /** The rows and stats of the last forward. */
-  #look(): Pick<Step, 'rows' | 'stats'> {
+  #look(): Step {
     const norms = this.#slots.length
     const stats = scope(() => {
       const x = tensor(this.#rows, [norms, 2, this.#model.embDim])

@@ -26,7 +26,7 @@ const storiesOnce = once(async (): Promise<EngineParts> => {
 })
 
 const gpt = {
-  /** @param listen called with what there is to see of the text, at most once a frame */
+  /** @param listen called with what there is to see of the text */
   async text(listen: (report: Report) => unknown) {
     return proxy(new Text(await storiesOnce(), listen))
   },

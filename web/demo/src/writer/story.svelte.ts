@@ -5,7 +5,7 @@ import { untrack } from 'svelte'
 import { prefersReducedMotion } from 'svelte/motion'
 import recording from 'recording:story'
 import type { Page } from '../page.svelte.ts'
-import slice, { ALL, NORMS, PROMPT, TEMPERATURE } from '../sections/story/slice.ts'
+import slice, { ALL, NORMS, TEMPERATURE } from '../sections/story/slice.ts'
 import type { States } from '../sections/slices.ts'
 import type { Report } from './report.ts'
 import { Writer } from './writer.svelte.ts'
@@ -16,8 +16,8 @@ const PACE = 125 // milliseconds from one word to the next
 /** Words of the recording: those that are there at once, those where the page switches off and on, the last. */
 const WORDS = {
   first: 4,
-  off: recording.from,
-  on: recording.from + 16,
+  off: slice.defaults().from,
+  on: slice.defaults().from + 16,
   last: recording.with.at - recording.promptLength + 1,
 }
 
@@ -43,7 +43,7 @@ export class Story {
   /** Whether there is a text to show: the recording has the default settings, and all norms on or all off. */
   shown = $derived.by(() => {
     const { off, from } = this.#state
-    const recorded = off.length === 0 || (!this.on && from === recording.from)
+    const recorded = off.length === 0 || (!this.on && from === slice.defaults().from)
     return this.live || (recorded && this.#settings === JSON.stringify({ ...slice.defaults(), off, from }))
   })
   report: Report = $derived.by(() => {
@@ -74,7 +74,7 @@ export class Story {
       this.writer.play(this.writer.wanted && !still)
       // The text goes on from the recording, which is shown until the model is there.
       const words = () => (still ? Infinity : this.writer.live ? 0 : this.#typed)
-      void this.writer.set({ ...settings, prompt: PROMPT, temperature: TEMPERATURE, off }, words)
+      void this.writer.set({ ...settings, temperature: TEMPERATURE, off }, words)
     })
   }
 

@@ -7,7 +7,7 @@ export const FACTORS = { min: 1, max: 24, step: 0.5 }
 export const LOST = 20
 
 /** The text: always the most probable word. */
-export const STORY = { prompt: 'Once upon a time', seed: 0, temperature: 0, from: 0 }
+export const STORY = { seed: 0, temperature: 0, from: 0 }
 export const WORDS = 50
 
 export default slice({

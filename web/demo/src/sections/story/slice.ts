@@ -3,10 +3,7 @@
 import { choice, integer, numbers, seed, slice, type Field } from '../../fields.ts'
 import type { Replacement } from '../../writer/engine.ts'
 
-/** How every story begins. */
-export const PROMPT = 'Once upon a time'
-
-/** Of the stories' model. */
+/** Of the stories' GPT: two in each block, and the final one. */
 export const NORMS = 9
 export const ALL = Array.from({ length: NORMS }, (_, i) => i + 1)
 
