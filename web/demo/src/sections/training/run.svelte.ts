@@ -53,7 +53,11 @@ export class Run {
     this.#busy = true
     try {
       if (!this.#lab) {
-        this.#lab = this.#start()
+        const create = () => new Worker(new URL('./training.worker.ts', import.meta.url), { type: 'module' })
+        this.#lab = inWorker(create, () => {
+          this.end()
+          this.problem = 'The training stopped: its worker could not be started.'
+        })
         await this.#lab.begin(this.#settings)
       }
       while (this.#playing && this.#lab && !this.done) {
@@ -71,13 +75,5 @@ export class Run {
     }
     this.#busy = false
     if (this.done) this.end()
-  }
-
-  #start(): Remote<Lab> {
-    const create = () => new Worker(new URL('./training.worker.ts', import.meta.url), { type: 'module' })
-    return inWorker(create, () => {
-      this.end()
-      this.problem = 'The training stopped: its worker could not be started.'
-    })
   }
 }
