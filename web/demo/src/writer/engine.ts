@@ -17,7 +17,6 @@ import {
 } from 'gpt-layers'
 import { float16, layerNorm } from '../float16.ts'
 import type { Tokenizer } from '../words.ts'
-import type { Report, RunReport } from './report.ts'
 
 /** How every text begins. */
 const PROMPT = 'Once upon a time'
@@ -182,9 +181,9 @@ export class Engine {
     return this.with.ended && (this.without?.ended ?? true)
   }
 
-  /** What there is to see. */
-  report(): Report {
-    const reportOf = ({ ids, at, ended, step }: Run): RunReport => {
+  /** What there is to see. The text of each token; the first token, which begins every text, is ''. */
+  report() {
+    const reportOf = ({ ids, at, ended, step }: Run) => {
       return { texts: ['', ...this.#tokenizer.texts(ids.slice(1))], at, ended, step }
     }
     return {

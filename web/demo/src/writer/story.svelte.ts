@@ -10,14 +10,14 @@ import type { States } from '../sections/slices.ts'
 import type { Report } from './report.ts'
 import { Writer } from './writer.svelte.ts'
 
-type Settings = States['story']
+const USUAL = slice.defaults()
 
 const PACE = 125 // milliseconds from one word to the next
 /** Words of the recording: those that are there at once, those where the page switches off and on, the last. */
 const WORDS = {
   first: 4,
-  off: slice.defaults().from,
-  on: slice.defaults().from + 16,
+  off: USUAL.from,
+  on: USUAL.from + 16,
   last: recording.with.at - recording.promptLength + 1,
 }
 
@@ -30,8 +30,6 @@ export class Story {
   autoplay = $state(false)
 
   #state = $derived.by(() => this.page.state.story)
-  /** Equal texts, so that no story begins anew where only what is shown changes. */
-  #settings = $derived(JSON.stringify(this.#state))
   /** Whether the report is the model's; before, it is the recording. */
   live = $derived.by(() => this.writer.live && !this.autoplay)
   /** The norms that are off, from 1. */
@@ -42,9 +40,9 @@ export class Story {
   )
   /** Whether there is a text to show: the recording has the default settings, and all norms on or all off. */
   shown = $derived.by(() => {
-    const { off, from } = this.#state
-    const recorded = off.length === 0 || (!this.on && from === slice.defaults().from)
-    return this.live || (recorded && this.#settings === JSON.stringify({ ...slice.defaults(), off, from }))
+    const { seed, replacement, off, from } = this.#state
+    const recorded = off.length === 0 || (!this.on && from === USUAL.from)
+    return this.live || (recorded && seed === USUAL.seed && replacement === USUAL.replacement)
   })
   report: Report = $derived.by(() => {
     if (this.live) return this.writer.report
@@ -60,21 +58,20 @@ export class Story {
   constructor(page: Page) {
     this.page = page
     $effect.root(() => {
-      $effect(() => this.#write())
+      $effect(() => void this.#write())
       $effect(() => this.#type())
     })
   }
 
-  /** Gives the writer the settings. */
+  /** Gives the writer the settings. The text goes on from the recording, which is shown until the model is there. */
   #write() {
-    const settings = JSON.parse(this.#settings) as Settings
+    const settings = this.#state
     const still = prefersReducedMotion.current
     const off = ALL.map((norm) => settings.off.includes(norm))
-    untrack(() => {
+    return untrack(() => {
       this.writer.play(this.writer.wanted && !still)
-      // The text goes on from the recording, which is shown until the model is there.
-      const words = () => (still ? Infinity : this.writer.live ? 0 : this.#typed)
-      void this.writer.set({ ...settings, temperature: TEMPERATURE, off }, words)
+      const words = () => (still ? Infinity : this.live ? 0 : this.#typed)
+      return this.writer.set({ ...settings, temperature: TEMPERATURE, off }, words)
     })
   }
 
@@ -94,15 +91,15 @@ export class Story {
 
   /** Moves the switch: off and on again. Not where the reader wants no motion, or a link has other settings. */
   startAutoplay() {
-    if (prefersReducedMotion.current || this.live || this.#settings !== JSON.stringify(slice.defaults()))
-      return
+    const isUsual = this.shown && this.on && this.#state.from === USUAL.from
+    if (prefersReducedMotion.current || this.live || !isUsual) return
     this.autoplay = true
     this.writer.hold(true)
   }
 
   /** The model goes on where the recording is. */
   async #endAutoplay() {
-    await this.writer.catchUp(this.#typed)
+    await this.#write()
     this.autoplay = false
     this.writer.hold(false)
   }
@@ -114,26 +111,12 @@ export class Story {
   }
 
   /** Changes which norms are on. Both texts part at the word that is being written. */
-  turn(changes: Partial<Settings>) {
+  turn(changes: Partial<States['story']>) {
     const { seed, promptLength, with: run } = this.report
     const from = run.ended ? 0 : Math.max(0, run.at - promptLength + 1)
     this.page.edit('story', { ...(this.live ? { seed, from } : {}), ...changes })
     if (!prefersReducedMotion.current) this.writer.play(true)
   }
-}
-
-/**
- * The story as a figure shows it. On the screen the figure follows each word. Off the screen it keeps the word that it
- * last showed, so that nothing is drawn that nobody sees; only the first report of the model is taken there, too.
- */
-export function viewOf(story: Story, seen: () => boolean) {
-  const newest = () => ({ live: story.live, report: story.report })
-  let last = untrack(newest)
-  const view = $derived.by(() => {
-    if (seen() || story.live !== last.live) last = newest()
-    return last
-  })
-  return () => view
 }
 
 const stories: WeakMap<Page, Story> = new WeakMap()

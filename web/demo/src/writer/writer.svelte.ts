@@ -30,29 +30,20 @@ export class Writer {
     if (recording) this.report = recording
   }
 
-  /**
-   * Writes while an element is on the screen; the GPT is fetched once one has been seen.
-   *
-   *   <div class="figure" {@attach writer.watch((seen) => (visible = seen))}>
-   *
-   * @param change as in whenSeen
-   */
-  watch =
-    (change: (seen: boolean) => void = () => {}) =>
-    (element: Element) => {
-      const unwatch = whenSeen((seen) => {
-        change(seen)
-        if (seen) this.#seen.add(element)
-        else this.#seen.delete(element)
-        if (seen && !this.#asked) void inTurn(() => this.load())
-        this.#move()
-      })(element)
-      return () => {
-        unwatch()
-        this.#seen.delete(element)
-        this.#move()
-      }
+  /** Writes while an element is on the screen; the GPT is fetched once one has been seen. */
+  watch = (element: Element) => {
+    const unwatch = whenSeen((seen) => {
+      if (seen) this.#seen.add(element)
+      else this.#seen.delete(element)
+      if (seen && !this.#asked) void inTurn(() => this.load())
+      this.#move()
+    })(element)
+    return () => {
+      unwatch()
+      this.#seen.delete(element)
+      this.#move()
     }
+  }
 
   /** Fetches the GPT and writes. Where that fails, `problem` says why. */
   async load() {
@@ -88,11 +79,6 @@ export class Writer {
   /** Whether the text is on the screen. */
   get seen() {
     return this.#seen.size > 0
-  }
-
-  /** Writes until there are so many words, at once. */
-  async catchUp(words: number) {
-    if (this.#settings) await this.set(this.#settings, () => words)
   }
 
   /** Lets the text wait, or go on. */
