@@ -28,6 +28,8 @@ type Explained = { formula: string; sources: Place[] }
 export const key = ({ table, row, col }: Place) => `${table} ${row} ${col}`
 
 const range = (n: number) => [...Array(n).keys()]
+const cells = (table: Place['table'], rows: number[], cols: Place['col'][]): Place[] =>
+  rows.flatMap((row) => cols.map((col) => ({ table, row, col })))
 /** The row, or the number in it, as a subscript counted from 1. */
 const index = (row: number, col?: number) => subscript(`${row + 1}${col === undefined ? '' : col + 1}`)
 
@@ -67,7 +69,6 @@ function normalized(row: number, col: number, { at, result, rows, settings, step
   const { values, mean, variance } = result[row].before
   const y = values[col]
   const [ij, i, j] = [index(row, col), index(row), subscript(String(col + 1))]
-  const places = (cols: Place['col'][]) => cols.map((col) => ({ table: 'y' as const, row, col }))
   if (step.rows === 'centered')
     return {
       formula: equation(
@@ -77,7 +78,7 @@ function normalized(row: number, col: number, { at, result, rows, settings, step
         value,
         ([y, mean]) => `${y} − ${term(mean)}`,
       ),
-      sources: places([col, 'mean']),
+      sources: cells('y', [row], [col, 'mean']),
     }
   const { eps } = settings
   const scaled = step.rows === 'scaled'
@@ -98,10 +99,7 @@ function normalized(row: number, col: number, { at, result, rows, settings, step
   )
   return {
     formula: Number.isNaN(value) ? why(row) : formula,
-    sources: [
-      ...places([col, 'mean', 'variance']),
-      ...range(scaled ? 2 : 0).map((row) => ({ table: 'g' as const, row, col })),
-    ],
+    sources: [...cells('y', [row], [col, 'mean', 'variance']), ...cells('g', range(scaled ? 2 : 0), [col])],
   }
 }
 
@@ -124,13 +122,7 @@ function output(table: 'z' | 'y', row: number, col: number, { at, computed, move
       return table === 'z' ? sum : `max(0, ${sum})`
     },
   )
-  return {
-    formula,
-    sources: [
-      ...inputs.map((col) => ({ table: 'x' as const, row, col })),
-      ...range(INPUTS + 1).map((row) => ({ table: 'w' as const, row, col })),
-    ],
-  }
+  return { formula, sources: [...cells('x', [row], inputs), ...cells('w', range(INPUTS + 1), [col])] }
 }
 
 /** A row's mean or variance. */
@@ -165,10 +157,6 @@ function summary({ table, row, col }: Place, { result, rows, settings, step, why
         )
   return {
     formula: Number.isNaN(value) ? why(row) : formula,
-    sources: [...range(OUTPUTS), ...(col === 'mean' ? [] : ['mean' as const])].map((col) => ({
-      table,
-      row,
-      col,
-    })),
+    sources: cells(table, [row], col === 'mean' ? range(OUTPUTS) : [...range(OUTPUTS), 'mean']),
   }
 }

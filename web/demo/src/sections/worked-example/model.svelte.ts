@@ -76,13 +76,16 @@ export class WorkedExample {
 
   /** How the pointed number was computed, and the cells it depends on. */
   explained = $derived.by(() => (this.pointed ? explain(this.pointed, this) : null))
-  // Joined to a string, which stays equal while the cells stay the same; otherwise every edit would update
-  // every cell.
-  #sources = $derived(this.explained ? this.explained.sources.map(key).join(';') : '')
-  #lit = $derived(new Set(this.#sources.split(';')))
+  #lit = $derived(new Set(this.explained?.sources.map(key)))
 
   /** A number that can be changed. */
   at = (table: 'x' | 'w' | 'g', row: number, col: number) => this.shared.cells[cellName(table, row, col)]
+
+  /** The rows of a table whose numbers can be changed. */
+  table = (table: 'x' | 'w' | 'g', rows: number, cols: number) =>
+    Array.from({ length: rows }, (_, r) => ({
+      values: Array.from({ length: cols }, (_, c) => this.at(table, r, c)),
+    }))
 
   /** Why a row has no normalized numbers, or lost them; '' if it has. */
   why = (row: number) => why(row, this.result, this.settings.eps)
