@@ -1,4 +1,4 @@
-"""Shared by the generators: how values are written, how gradients are computed, GPT-2's linear layers."""
+"""Shared by the generators: how values are written, GPT-2's linear layers."""
 
 import base64
 import pathlib
@@ -30,21 +30,6 @@ def in_float64(module, x):
     result = module.double()(x.double()).detach()
     module.float()
     return result
-
-
-def gradients(module, x, *, dy):
-    """module(x) and the gradients of (module(x) * dy).sum(), in float64. Then the module is float32 again."""
-    wide = x.double().requires_grad_()
-    module.double().zero_grad()
-    out = module(wide)
-    out.backward(dy.double())
-    case = {
-        "out": pack(out),
-        "dx": pack(wide.grad),
-        "grads": {name: pack(parameter.grad) for name, parameter in module.named_parameters()},
-    }
-    module.float()
-    return case
 
 
 class Conv1D(nn.Module):
