@@ -8,7 +8,7 @@ import {
   type KeyValueCache,
   LayerNorm,
   manualSeed,
-  Module,
+  type Module,
   rand,
   RMSNorm,
   scope,
@@ -26,22 +26,25 @@ const OVER_LAST = { dim: -1, keepdim: true } as const
 /** A norm of the model. */
 type Norm = LayerNorm & { scale: Tensor }
 
+/** A layer without parameters. */
+const layerOf = (forward: (x: Tensor) => Tensor) => Object.assign(new Identity(), { forward })
+
 /** What may stand in the place of a norm that is off. Its name on the page is in norms.ts. */
 const REPLACEMENTS = {
   /** y = x */
   nothing: () => new Identity(),
   /** y = x - mean */
-  mean: () => new Made((x) => x.sub(x.mean(OVER_LAST))),
+  mean: () => layerOf((x) => x.sub(x.mean(OVER_LAST))),
   /** y = gamma · x / √(mean(x²) + eps) + beta: RMSNorm, with the norm's shift */
   rms: ({ embDim, eps, scale, shift }) => {
     const rms = Object.assign(new RMSNorm(embDim, { eps }), { scale })
-    return new Made((x) => rms.forward(x).add(shift ?? 0))
+    return layerOf((x) => rms.forward(x).add(shift ?? 0))
   },
   /** the norm with gamma = 1 and beta = 0 */
   plain: ({ embDim, eps }) => new LayerNorm(embDim, { eps }),
   /** the norm of factor · x, computed in float16 */
   half: ({ embDim, eps, scale, shift }, factor) =>
-    new Made((x) => {
+    layerOf((x) => {
       const parameters = { scale: scale.data, shift: shift?.data ?? new Float32Array(embDim), eps }
       const y = new Float32Array(x.size)
       for (let at = 0; at < y.length; at += embDim) {
@@ -53,20 +56,6 @@ const REPLACEMENTS = {
 } satisfies Record<string, (norm: Norm, factor: () => number) => Module>
 
 export type Replacement = keyof typeof REPLACEMENTS
-
-/** A layer without parameters. */
-class Made extends Module {
-  readonly #compute: (x: Tensor) => Tensor
-
-  constructor(compute: (x: Tensor) => Tensor) {
-    super()
-    this.#compute = compute
-  }
-
-  override forward(x: Tensor): Tensor {
-    return this.#compute(x)
-  }
-}
 
 /** What determines a text, and all numbers that are shown of it. */
 export interface Settings {
@@ -167,10 +156,6 @@ export class Engine {
     this.with = new Run(this.#newCache())
   }
 
-  get settings() {
-    return this.#settings
-  }
-
   /** How many tokens were given: the start token and the prompt. */
   get promptLength() {
     return this.#prompt.length
@@ -210,6 +195,11 @@ export class Engine {
       this.without?.cache.dispose()
       this.without = null
     } else if (!same) this.#fork()
+  }
+
+  /** Begins the text of the next seed. */
+  next() {
+    this.set({ ...this.#settings, seed: (this.#settings.seed + 1) % 2 ** 32, from: 0 })
   }
 
   /** Begins the run without the norms that are off, after the words that both share. */

@@ -3,7 +3,6 @@
 import type { Engine } from './engine.ts'
 
 export type Report = ReturnType<Engine['report']>
-export type RunReport = Report['with']
 
 /** How many tokens both texts have in common; Infinity where they do not differ, or there is no second one. */
 export function sharedOf({ with: run, without }: Pick<Report, 'with' | 'without'>): number {

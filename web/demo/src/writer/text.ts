@@ -49,8 +49,7 @@ export class Text {
     const engine = this.#engine
     if (!this.#taken || (engine.ended && this.#rests++ < REST / PACE)) return
     this.#rests = 0
-    const { settings } = engine
-    if (engine.ended) engine.set({ ...settings, seed: (settings.seed + 1) % 2 ** 32, from: 0 })
+    if (engine.ended) engine.next()
     else engine.step()
     void this.#report()
   }
