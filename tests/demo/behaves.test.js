@@ -57,6 +57,20 @@ const STATES = [
     without: '[role="slider"]',
   },
   {
+    name: 'opening-off',
+    what: 'the opening with layer norm off',
+    query: 'opening&story.off=all',
+    ready: SECTIONS.opening,
+    without: '.story *, .links, .links *',
+  },
+  {
+    name: 'half-off',
+    what: 'half precision with layer norm off, and a factor at which nothing is lost',
+    query: 'half-precision&half-precision.factor=1&story.off=all',
+    ready: SECTIONS['half-precision'],
+    without: '.pair *, .slider *, [role="switch"]',
+  },
+  {
     name: 'gamma',
     what: 'the section scale-and-shift with another γ than the learned one',
     query: 'scale-and-shift&scale-and-shift.scale=0.5',

@@ -13,18 +13,7 @@ import { tokenizerOf } from '../../build/demo/words.js'
 import { Engine } from '../../build/demo/writer/engine.js'
 import { golden, unpack } from '../lib/support.js'
 import { says } from './says.js'
-import {
-  click,
-  eventually,
-  focus,
-  near,
-  press,
-  test,
-  text,
-  useSite,
-  waitInPage,
-  WHOLE_SECTION,
-} from './browser.js'
+import { click, eventually, focus, near, press, test, text, useSite, WHOLE_SECTION } from './browser.js'
 
 const site = useSite()
 await gpt.load()
@@ -193,33 +182,5 @@ test('the row is the story’s at its final norm; a guess computes in float16: �
   assert.match(await text(page, '#half-precision [role=status]'), /the words are the same/)
   assert.match(await text(page, '#half-precision .figure'), /final norm in float16, rows × 1 Once/)
   assert.deepEqual([...complaints, ...foreign], [])
-  await page.close()
-})
-
-test('a guess brings the factor and the norms at which its answer holds, as one step', async () => {
-  const { page } = await site.open('?embed=half-precision&half-precision.factor=1&story.off=all', {
-    ready: WHOLE_SECTION,
-    features: { 'prefers-reduced-motion': 'reduce' },
-  })
-  /** The buttons float32 and float16 that can be pressed. While layer norm is off, neither can: it would change nothing. */
-  const enabled = () =>
-    page.$$eval('#half-precision [aria-label="precision"] button:enabled', (all) =>
-      all.map((one) => one.textContent),
-    )
-  assert.deepEqual(await enabled(), [])
-  await click(page, '#half-precision .guess button ::-p-text(zeros)')
-  await eventually(async () => (await steps(page)).at(-1) === '0', 'the norm gives no zero')
-  assert.deepEqual((await steps(page)).slice(4, 6), ['∞', '∞'])
-  assert.deepEqual(await enabled(), ['float32', 'float16'])
-  await press(page, 'Control', 'z')
-  assert.match(await text(page, '#half-precision .figure'), /No norm/)
-  // The page is asked once. Between two questions the row may get other terms, and a removed term is not visible.
-  const isSeen = await page.evaluate(() =>
-    Array.from(document.querySelectorAll('#half-precision dd'), (one) =>
-      one.checkVisibility({ visibilityProperty: true }),
-    ),
-  )
-  assert.deepEqual(isSeen, Array(8).fill(true), 'a dash stands for each step that is not computed')
-  await waitInPage(page, () => /story\.off=all.*half-precision\.factor=1$/.test(location.search))
   await page.close()
 })

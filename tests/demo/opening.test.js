@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { load } from 'gpt-layers'
 import { exampleOutputs } from '../../build/demo/example.js'
 import { record } from '../../web/demo/recordings.js'
-import { click, drag, dragByFinger, drawn, focus, hold, near, newPage, openLayer, press } from './browser.js'
+import { click, drag, dragByFinger, drawn, focus, near, newPage, openLayer, press } from './browser.js'
 import { reach, resize, test, text, type, useSite, waitInPage } from './browser.js'
 import { countKernels, kernels } from './kernels.js'
 
@@ -29,8 +29,6 @@ const dot = (/** @type {string} */ name) => `#opening [role="slider"][aria-label
 const SECOND = 'sample 1, number 2'
 const valueOf = (/** @type {Page} */ page, /** @type {string} */ name) =>
   page.$eval(dot(name), (slider) => Number(slider.ariaValueNow))
-const values = (/** @type {Page} */ page) =>
-  page.$$eval('#opening [role="slider"]', (all) => all.map((slider) => Number(slider.ariaValueNow)))
 /** The story, and the part that is not the intact one. @param {Page} page */
 const story = (page) =>
   page.evaluate(() => ({
@@ -259,43 +257,6 @@ test('a row of one’s own is typed: six numbers, which “How it is computed”
   await press(page, 'Control', 'z')
   assert.equal(await stats(page), before)
   assert.deepEqual(complaints, [])
-  await page.close()
-})
-
-test('off, a dragged dot moves alone; on, it follows the pointer and the others make room: mean 0, variance as before', async () => {
-  const { page } = await site.open(`${ALONE}&story.off=all`, STILL)
-  /** Drags the second dot. @returns by how much each dot moved, and how far the second is from the pointer */
-  const drag = async (/** @type {number} */ pixels) => {
-    const before = await values(page)
-    const { x, y, box } = await hold(page, dot(SECOND))
-    await page.mouse.move(x + pixels, y, { steps: 4 })
-    const { left, width } = await page.$eval(dot(SECOND), (one) =>
-      /** @type {Element} */ (one.querySelector('.dot')).getBoundingClientRect().toJSON(),
-    )
-    await page.mouse.up()
-    const after = await values(page)
-    const away = left + width / 2 - (box.left + box.width / 2) - pixels
-    return { by: after.map((value, i) => value - before[i]), away }
-  }
-  const off = await drag(100)
-  near(off.away, 0, 1.5)
-  assert.ok(off.by[1] > 0.3 && off.by.every((by, i) => i === 1 || by === 0), String(off.by))
-  assert.notEqual(await stats(page), STATS.off)
-  await click(page, SWITCH)
-  const on = await drag(-150)
-  near(on.away, 0, 1.5)
-  assert.ok(on.by[1] < -0.5 && on.by.slice(0, 6).every((by) => by !== 0), String(on.by))
-  near(
-    on.by.reduce((sum, by) => sum + by),
-    0,
-    1e-4,
-  )
-  assert.deepEqual(on.by.slice(6), Array(6).fill(0))
-  const [mean, variance] = (await stats(page)).split(' ')
-  assert.equal(mean, '0.0000')
-  near(Number(variance), 1, 1e-3)
-  await word(page, 'the first rows')
-  assert.equal(await stats(page), STATS.on)
   await page.close()
 })
 

@@ -17,18 +17,7 @@ import { LOOKS, PRESETS, why } from '../../build/demo/sections/worked-example/wo
 import { EPS, MAX_EPS } from '../../build/demo/example-slice.js'
 import { randomFrom } from '../../web/examples/stories/grammar.js'
 import { golden } from '../lib/support.js'
-import {
-  click,
-  eventually,
-  field,
-  focus,
-  near,
-  openLayer,
-  overflow,
-  parse,
-  press,
-  resize,
-} from './browser.js'
+import { click, eventually, field, focus, near, openLayer, overflow, press, resize } from './browser.js'
 import { test, text, useSite, WHOLE_SECTION } from './browser.js'
 
 const { notebook } = golden('notebooks')
@@ -588,29 +577,11 @@ test('the code, pasted into Python, prints what the page shows, and LayerNorm gi
   assert.ok(programs[names.indexOf(`seed ${SEED}`)].includes('the same'))
 })
 
-test('the guess is answered by the figure: sample 1 moves by 1, its normalized row stays', async () => {
-  const { page } = await openStill()
-  await pressButton(page, 'it moves by 1')
-  assert.match(
-    await text(page, `${ROOT} .answer`),
-    /^Not quite: nothing\. .* at step 4 .*moved in every figure/,
-  )
-  assert.match(await step(page), /^4 of 5/)
-  await pressButton(page, 'nothing') // only the first guess changes the figure
-  const after = (await numbers(page, 'y'))[0].map(parse)
-  after.slice(0, 6).forEach((value, c) => near(value, OUTPUTS[0].values[c] + 1, 1e-4))
-  const normalized = (await numbers(page, 'n'))[0].map(parse)
-  normalized.slice(0, 6).forEach((value, c) => near(value, parse(NORMALIZED[0][c]), 1.01e-4))
-  await press(page, 'Control', 'z')
-  assert.deepEqual(await numbers(page, 'n'), NORMALIZED)
+test('where a number is too large to move by 1, the answer to the guess says so', async () => {
+  const { page } = await openStill('example.first=1,2,3,4,5,16777216')
+  await pressButton(page, 'nothing')
+  assert.match(await text(page, `${ROOT} .answer`), /^Yes: nothing\. But in float32 a number from 224 on/)
   await page.close()
-  const large = await openStill('example.first=1,2,3,4,5,16777216')
-  await pressButton(large.page, 'nothing')
-  assert.match(
-    await text(large.page, `${ROOT} .answer`),
-    /^Yes: nothing\. But in float32 a number from 224 on/,
-  )
-  await large.page.close()
 })
 
 test('at 1280 by 720 every step fits 690 pixels, and no preset moves a number, or its own word', async () => {
