@@ -72,8 +72,6 @@ export function holdStill() {
   window.Worker = new Proxy(Worker, {
     construct(Worker, [url, options]) {
       const worker = new Worker(url, options)
-      work.open.add(worker)
-      worker.addEventListener('message', () => work.open.delete(worker), { once: true })
       if (String(url).includes('training')) held.add(worker)
       return worker
     },

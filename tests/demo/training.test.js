@@ -214,7 +214,6 @@ function holdWorkers() {
     constructor() {
       super()
       asked.fail = () => this.dispatchEvent(new Event('error'))
-      setTimeout(() => this.dispatchEvent(new MessageEvent('message', { data: 'started' })))
     }
     terminate() {}
     start() {}

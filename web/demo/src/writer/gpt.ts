@@ -18,8 +18,8 @@ export function storiesGpt(): Gpt {
   if (started) return started
   let fail: (error: Error) => void
   const failed = new Promise<never>((_, reject) => (fail = reject))
-  const create = () => new Worker(new URL('./gpt.worker.ts', import.meta.url), { type: 'module' })
-  const calls: Remote<GptWorker> = inWorker(create, () => {
+  const worker = new Worker(new URL('./gpt.worker.ts', import.meta.url), { type: 'module' })
+  const calls: Remote<GptWorker> = inWorker(worker, () => {
     started = null
     stop(calls)
     fail(new Error('the worker could not be started'))

@@ -53,8 +53,8 @@ export class Run {
     this.#busy = true
     try {
       if (!this.#lab) {
-        const create = () => new Worker(new URL('./training.worker.ts', import.meta.url), { type: 'module' })
-        this.#lab = inWorker(create, () => {
+        const worker = new Worker(new URL('./training.worker.ts', import.meta.url), { type: 'module' })
+        this.#lab = inWorker(worker, () => {
           this.end()
           this.problem = 'The training stopped: its worker could not be started.'
         })
