@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { test as testInNode } from 'node:test'
 import * as gpt from 'gpt-layers'
 import { float16, layerNorm } from '../../build/demo/float16.js'
+import { scaleRoot } from '../../build/demo/scales.js'
 import { FACTORS, LOST, STORY, WORDS } from '../../build/demo/sections/half-precision/slice.js'
 import story, { TEMPERATURE } from '../../build/demo/sections/story/slice.js'
 import { tokenizerOf } from '../../build/demo/words.js'
@@ -20,6 +21,12 @@ await gpt.load()
 const stories = new URL('../../web/examples/stories/', import.meta.url)
 const tokenizer = tokenizerOf(JSON.parse(readFileSync(new URL('words.json', stories), 'utf8')))
 const model = await gpt.GPTModel.fromPretrained(readFileSync(new URL('model.safetensors', stories)))
+
+testInNode('the axis is squeezed as the figure says', () => {
+  const x = scaleRoot([-1024, 1024], [-1000, 1000])
+  near(x(100), x(400) / 2, 0.01)
+  says('The axis is squeezed: 100 stands half as far out as 400.')
+})
 
 testInNode('every float16 is itself, and what lies between two becomes the nearer or the even one', () => {
   for (let bits = 0, one = 0, next = 0; bits < 0x7c00; bits++, one = next) {

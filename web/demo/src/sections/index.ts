@@ -63,7 +63,7 @@ export const sections: readonly Section[] = [
     id: 'half-precision',
     title: 'The norm that failed in silence',
     state: ['half-precision', 'story'],
-    heights: [463, 1271],
+    heights: [498, 1317],
     load: () => import('./half-precision/HalfPrecision.svelte'),
   },
   {
