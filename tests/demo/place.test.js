@@ -3,7 +3,7 @@
 /** @import { Page } from 'puppeteer-core' */
 
 import assert from 'node:assert/strict'
-import { click, reach, test, useSite, waitInPage } from './browser.js'
+import { click, eventually, reach, resize, test, text, useSite, waitInPage } from './browser.js'
 
 const site = useSite()
 
@@ -18,7 +18,7 @@ const mark = (page) =>
   })
 const ALL = [1, 2, 3, 4, 5, 6, 7, 8, 9]
 
-test('the mark at the edge lights the norms of the section on the screen, hollow where they are off; a section that is not about this GPT has none', async () => {
+test('the mark at the edge lights the norms of the section on the screen, hollow where they are off; a section that is not about this GPT has none; the bar’s switch says where it changes no figure', async () => {
   const { page, complaints } = await site.open('', { features: { 'prefers-reduced-motion': 'reduce' } })
   assert.equal((await mark(page)).says, undefined)
   for (const [id, says, lit] of /** @type {const} */ ([
@@ -41,6 +41,21 @@ test('the mark at the edge lights the norms of the section on the screen, hollow
   }
   await click(page, '.topbar [role=switch]')
   assert.deepEqual((await mark(page)).off, ALL)
+  for (const width of [360, 1280]) {
+    await resize(page, width, 720)
+    for (const id of await page.$$eval('.section:not(#opening)', (all) => all.map((one) => one.id))) {
+      await page.$eval(`#${id}`, (section) =>
+        section.scrollIntoView({ block: 'center', behavior: 'instant' }),
+      )
+      const keeps = ['worked-example', 'scale-and-shift', 'batch-norm'].includes(id)
+      const said = `layer norm: off${keeps ? ' this figure keeps its norm' : ''}`
+      await eventually(async () => (await text(page, '.topbar [role=switch]')) === said, `${id}: ${said}`)
+      const [bar, button] = await page.$$eval('.topbar, .topbar [role=switch]', (all) =>
+        all.map((one) => one.getBoundingClientRect().height),
+      )
+      assert.ok(button <= bar, `${button} pixels`)
+    }
+  }
   await page.evaluate(() => scrollTo(0, document.body.scrollHeight)) // past all sections
   await waitInPage(page, `!document.querySelector('.place')`)
   assert.deepEqual(complaints, [])
