@@ -405,6 +405,7 @@ scope(() => { const relu = new ReLU(); relu.onForward(() => gone); return relu.f
 rmsNorm(of(2, 5), []) // VALUE rmsNorm: shape should have 1 to 64 sizes, got 0
 rmsNorm(of(2, 5), 5, of(2, 3, 4)) // SHAPE rmsNorm: weight should have shape [5], got [2, 3, 4]
 scope(() => Object.assign(new RMSNorm(6), { scale: of(1) }).forward(of(3, 6))) // SHAPE RMSNorm.forward: scale should have shape [6], got [1]
+saveSafetensors({ x: of(2) }, 0.5) // TYPE saveSafetensors: options should be a plain object, got 0.5
 saveSafetensors([of(2, 5)]) // TYPE saveSafetensors: dictOrModule should be a plain object, got an array of 1
 saveSafetensors({ gone }) // DISPOSED saveSafetensors: gone should be a live Tensor, got one that was disposed
 saveSafetensors({ a: [1] }) // TYPE saveSafetensors: a should be a Tensor, got [1]

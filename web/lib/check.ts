@@ -208,9 +208,9 @@ export function knownOptions<T extends object>(options: unknown, defaults: T, na
 /** How a value that came in place of the options is written: `; write { dim: -1 }`; '' where it fits none. */
 function optionHint(value: unknown, defaults: object): string {
   for (const [key, usual] of Object.entries(defaults)) {
-    const isAxis = typeof value === 'number' && (usual === undefined || Array.isArray(usual))
+    const isNumber = typeof value === 'number' && ['dim', 'lr', 'min'].includes(key) // without a number as default
     const isSame = typeof value === typeof usual && isShown(value)
-    return isAxis || isSame ? writeOptions([key], [value]) : ''
+    return isNumber || isSame ? writeOptions([key], [value]) : ''
   }
   return ''
 }
