@@ -48,7 +48,8 @@ const STATES = [
     what: 'the worked example whose numbers, divisor and ε were changed',
     query:
       'worked-example&worked-example.step=divide&example.first=1,2,3,4,5,60&example.edits=gamma2:2,beta2:1&example.divisor=n-1&example.eps=0.01',
-    without: '.text > :not(.step), .text > :not(.step) *, [role="slider"], [aria-label="step by step"] *',
+    without:
+      '.text > :not(.step), .text > :not(.step) *, [role="slider"], [aria-label="step by step"] *, [aria-label="examples for sample 1"] *, td.cell',
   },
   {
     name: 'evaluation',
@@ -61,7 +62,7 @@ const STATES = [
     what: 'the opening with layer norm off',
     query: 'opening&story.off=all',
     ready: SECTIONS.opening,
-    without: '.story *, .links, .links *',
+    without: '.story *, .links, .links *, [role="slider"]:not([aria-label="sample 1, number 1"])',
   },
   {
     name: 'half-off',
