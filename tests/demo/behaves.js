@@ -21,11 +21,11 @@ const MOST = 2
 /**
  * Runs before the page's scripts. A timer of up to a second ends at once, and a longer one never. A text that is copied
  * or printed becomes an attribute of the root element. The training's worker gets no message. The GPT writes no word
- * because time has passed. `window.work` has what the page waits for, the number of messages from and to workers, and
- * the last error that nothing caught.
+ * because time has passed. `window.work` has what the page waits for, the number of messages from and to workers,
+ * the last error that nothing caught, and whether the GPT was asked for.
  */
 export function holdStill() {
-  const work = { open: new Set(), messages: 0, error: '' }
+  const work = { open: new Set(), messages: 0, error: '', hasGpt: false }
   addEventListener('error', ({ message }) => (work.error = message))
   const { setTimeout, clearTimeout } = window
   const leave = (/** @type {string} */ name) => async (/** @type {unknown} */ value) =>
@@ -73,6 +73,7 @@ export function holdStill() {
     construct(Worker, [url, options]) {
       const worker = new Worker(url, options)
       if (String(url).includes('training')) held.add(worker)
+      else work.hasGpt = true
       return worker
     },
   })
@@ -188,7 +189,8 @@ async function operate(CONTROLS, TOGGLE, LIVE, MOST) {
       const before = work.messages + mutations
       await (quiet < 2 ? task() : frame())
       if (work.error) throw new Error(`the page said: ${work.error}`)
-      const isBusy = work.open.size > 0 || document.querySelector('[aria-busy="true"]')
+      const isRecording = !work.hasGpt && document.querySelector('.run') // on a busy machine the GPT comes later
+      const isBusy = isRecording || work.open.size > 0 || document.querySelector('[aria-busy="true"]')
       quiet = isBusy || work.messages + mutations > before ? 0 : quiet + 1
     }
     mutations = 0
