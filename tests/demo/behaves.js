@@ -189,8 +189,9 @@ async function operate(CONTROLS, TOGGLE, LIVE, MOST) {
       const before = work.messages + mutations
       await (quiet < 2 ? task() : frame())
       if (work.error) throw new Error(`the page said: ${work.error}`)
-      const isRecording = !work.hasGpt && document.querySelector('.run') // on a busy machine the GPT comes later
-      const isBusy = isRecording || work.open.size > 0 || document.querySelector('[aria-busy="true"]')
+      // Until the GPT is there, the page shows a text that was recorded when it was built.
+      const waitsForGpt = !work.hasGpt && document.querySelector('.run')
+      const isBusy = waitsForGpt || work.open.size > 0 || document.querySelector('[aria-busy="true"]')
       quiet = isBusy || work.messages + mutations > before ? 0 : quiet + 1
     }
     mutations = 0

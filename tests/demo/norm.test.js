@@ -1,4 +1,4 @@
-// How the opening and "How it is computed" normalize a row: right for every finite row, with both divisors and any ε.
+// How the opening and "How it is computed" normalize a row: right for every finite row, for both divisors and any ε.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -230,7 +230,7 @@ test('the picture for previews of links is the first screen, off and on, as it w
   await page.evaluate(drawn)
   const file = 'web/demo/public/og.png'
   const now = await page.screenshot({ encoding: 'base64' })
-  // Pixels differ a little from one Chromium to the next. So squares of ten by ten pixels are compared.
+  // Versions of Chromium draw pixels a little differently. So the test compares the means of ten by ten pixels.
   const differ = await page.evaluate(
     async (pictures) => {
       const [one, other] = await Promise.all(

@@ -1,5 +1,5 @@
-// The ways to run Node in the tests: as it is, and with relaxed SIMD where this Node lacks it: a newer one
-// where ./build.sh has installed it, otherwise this one with a flag.
+// The ways to run Node in the tests. The first is this Node. If this Node has no relaxed SIMD, there is a second way:
+// a newer Node if ./build.sh has installed one, otherwise this Node with a flag.
 
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

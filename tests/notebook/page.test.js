@@ -101,7 +101,7 @@ test('what is typed, named and drawn in the notebook looks as it was recorded', 
     '',
     'plot({ a: [1, 5, 2], b: [4, 3, 9] }, { title: "Two" })\nheatmap([[1, -1]], { rows: ["r"], cols: ["a", "b"] })\ndots([1, 2])',
   )
-  // Charts and dots are drawn once their width is measured.
+  // A chart is drawn a moment after its cell has run, because its width is measured first.
   await waitInPage(page, () => document.querySelectorAll('.output :is(.frame, .rows) > svg').length === 2)
   await assertLooks(page, 'notebook-figures', '.output')
   await focus(page, '.cm-content')

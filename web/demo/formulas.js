@@ -3,8 +3,8 @@
 import temml from 'temml'
 
 /**
- * MathML without style attributes, which the page's policy forbids. A hat is marked as an accent, or else browsers draw
- * it too small.
+ * Converts TeX to MathML. The page's policy forbids style attributes, so they are removed. A hat gets the attribute
+ * `accent`: without it browsers draw the hat too small.
  */
 export const toMathML = (tex) =>
   temml

@@ -208,7 +208,7 @@ export function knownOptions<T extends object>(options: unknown, defaults: T, na
 /** How a value that came in place of the options is written: `; write { dim: -1 }`; '' where it fits none. */
 function optionHint(value: unknown, defaults: object): string {
   for (const [key, usual] of Object.entries(defaults)) {
-    const isNumber = typeof value === 'number' && ['dim', 'lr', 'min'].includes(key) // without a number as default
+    const isNumber = typeof value === 'number' && ['dim', 'lr', 'min'].includes(key) // their default is no number
     const isSame = typeof value === typeof usual && isShown(value)
     return isNumber || isSame ? writeOptions([key], [value]) : ''
   }

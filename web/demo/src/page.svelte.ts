@@ -131,7 +131,12 @@ export class Page {
     })
   }
 
-  /** The state as a query: only what differs from the defaults. @param embed the only section to show @returns '' or '?...' */
+  /**
+   * The state as a query: only what differs from the defaults.
+   *
+   * @param embed the only section to show
+   * @returns '' or '?...'
+   */
   query(embed?: string): string {
     const { show, ...appearance } = this.appearance
     const query = new URLSearchParams({

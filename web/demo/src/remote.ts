@@ -12,7 +12,7 @@ export type Remote<T> = import('comlink').Remote<T>
 const workers: WeakMap<object, Worker> = new WeakMap()
 
 /**
- * Calls wait until the worker has run its script, which exposes functions at once.
+ * The browser keeps a call until the worker's script has run, which exposes the functions.
  *
  * @template T the functions that the worker exposes
  * @param failed is called when the worker cannot be started, or has an error later

@@ -5,7 +5,7 @@ declare const BUILT: string
 declare const FILES: readonly string[]
 declare const VERSION: string
 
-/** A formula, as MathML; see formulas.js. */
+/** A file of TeX is imported as MathML: formulas.js converts it. */
 declare module '*.tex' {
   const mathml: string
   export default mathml

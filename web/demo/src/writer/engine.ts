@@ -70,7 +70,7 @@ export interface Settings {
   from: number
 }
 
-/** What there is to see at one token of a run. */
+/** The rows before and after each norm at one token, and their statistics. */
 export interface Step {
   /** The token's row before and after each norm: [norms, 2, width]. */
   rows: Float32Array
@@ -166,7 +166,7 @@ export class Engine {
     return this.with.ended && (this.without?.ended ?? true)
   }
 
-  /** What there is to see. The text of each token; the first token, which begins every text, is ''. */
+  /** The texts and norms that the page shows. `texts` has one text a token; that of the start token is ''. */
   report() {
     const reportOf = ({ ids, at, ended, step }: Run) => {
       return { texts: ['', ...this.#tokenizer.texts(ids.slice(1))], at, ended, step }
@@ -233,11 +233,11 @@ export class Engine {
     this.#compute(run)
   }
 
-  /** Computes what there is to see at a run's last token. */
+  /** Computes a run's next token, and the rows and statistics at its last one. */
   #compute(run: Run) {
     const { cache, ids } = run
     const { seed, temperature } = this.#settings
-    const drawn = ids.length - this.promptLength // so many tokens were drawn before
+    const drawn = ids.length - this.promptLength // the number of tokens that were drawn before
     run.next = this.#withNormsOf(run, () => {
       // The random number that `generate` would draw for this token, had it written all of the text.
       manualSeed(seed)

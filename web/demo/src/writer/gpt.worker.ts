@@ -26,7 +26,7 @@ const storiesOnce = once(async (): Promise<EngineParts> => {
 })
 
 const gpt = {
-  /** @param listen called with what there is to see of the text */
+  /** @param listen called with each report of the engine */
   async text(listen: (report: Report) => unknown) {
     return proxy(new Text(await storiesOnce(), listen))
   },

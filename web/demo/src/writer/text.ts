@@ -1,4 +1,5 @@
-// A text that a GPT writes in a worker, at its own pace. It waits where the page has not taken the last report yet.
+// A text that a GPT writes in a worker, at its own pace. It writes no further token before the page has taken the last
+// report.
 
 import { Engine, type EngineParts, type Settings } from './engine.ts'
 import type { Report } from './report.ts'
@@ -15,7 +16,7 @@ export class Text {
   /** Whether the page has taken the last report. */
   #taken = true
 
-  /** @param listen called with what there is to see */
+  /** @param listen called with each report of the engine */
   constructor(parts: EngineParts, listen: (report: Report) => unknown) {
     this.#engine = new Engine(parts)
     this.#listen = listen

@@ -9,7 +9,7 @@ import type { Report } from './report.ts'
 import type { Text } from './text.ts'
 
 export class Writer {
-  /** What there is to see; a recording until the model is there. */
+  /** The last report of the engine, or the recording until the model is there. */
   report: Report = $state.raw({} as Report)
   /** Whether `report` comes from the model. */
   live = $state(false)

@@ -3,7 +3,7 @@
 import { choice, integer, numbers, seed, slice, type Field } from '../../fields.ts'
 import type { Replacement } from '../../writer/engine.ts'
 
-/** Of the stories' GPT: two in each block, and the final one. */
+/** The number of norms in the GPT of the stories: two in each block, and the final one. */
 export const NORMS = 9
 export const ALL = Array.from({ length: NORMS }, (_, i) => i + 1)
 
